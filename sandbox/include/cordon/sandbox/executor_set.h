@@ -1,0 +1,82 @@
+// Executors for one profile: made on demand, one per key, confined by the best tier that this host
+// can really build. Owns a launcher process, a private folder per executor and everything that
+// runs.
+
+#ifndef CORDON_SANDBOX_EXECUTOR_SET_H_
+#define CORDON_SANDBOX_EXECUTOR_SET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cordon/sdk/executor.h"
+#include "cordon/sdk/grant.h"
+#include "cordon/sdk/log_sink.h"
+#include "cordon/sdk/profile.h"
+
+namespace cordon {
+
+// Starts the launcher early, while the process is small; optional, since `ExecutorSet::Create` does
+// it otherwise. Safe to call from any thread, any number of times; never fails: what went wrong is
+// reported by `Create`.
+void Init();
+
+enum class Backend : std::uint8_t {
+  kAuto,        // The best tier whose steps were all built in a throw-away child.
+  kNamespaces,  // This tier or none.
+  kLandlock,
+};
+
+// Makes the authority that signs the grants of one executor, e.g. `NewHmacGrantAuthority` of
+// cordon/gate/grants.h.
+using GrantAuthorityFactory =
+    std::function<absl::StatusOr<std::shared_ptr<GrantAuthority>>(std::string executor_id)>;
+
+struct ExecutorSetOptions {
+  // Mandatory: an existing folder for isolated homes and temporary files; the set makes one folder
+  // of its own in it, mode 0700, and removes only that.
+  std::string scratch_root;
+  // Mandatory, at least 1.
+  std::size_t max_executors = 0;
+  Backend backend = Backend::kAuto;
+  // Absent: gated commands cannot run.
+  GrantAuthorityFactory make_authority;
+  // Borrowed; must outlive the set. Null: nothing is logged.
+  LogSink* log = nullptr;
+};
+
+// Safe from any thread.
+class ExecutorSet {
+ public:
+  // Probes the host (once per process) and starts the launcher. Fails closed: kUnavailable when no
+  // tier, or a guarantee that the profile requires, can be had, naming the layer and the fix;
+  // kInvalidOption for missing options; kInvalidProfile for a default-constructed profile.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ExecutorSet>> Create(
+      const Profile& profile, ExecutorSetOptions options);
+
+  // Closes.
+  virtual ~ExecutorSet() = default;
+
+  // The executor of `key`, the same for the same key, also for concurrent callers. Keys share
+  // nothing but the launcher: each has its own HOME, TMPDIR, grant key and identity. Returns kBusy
+  // beyond `max_executors`, kClosed, kInvalidOption for an empty key. A failed construction leaves
+  // nothing behind.
+  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<Executor>> For(std::string_view key) = 0;
+
+  // Ends everything that runs, prevents what is prepared from starting, revokes all grants, removes
+  // the set's own folder, stops the launcher. Idempotent; concurrent calls return the same status.
+  // Returns kInternal when the end of a tree could not be proved or a folder not removed.
+  virtual absl::Status Close() = 0;
+
+  // What every executor of this set enforces.
+  [[nodiscard]] virtual const CompileReport& Report() const = 0;
+};
+
+}  // namespace cordon
+
+#endif  // CORDON_SANDBOX_EXECUTOR_SET_H_

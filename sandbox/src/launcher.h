@@ -1,0 +1,52 @@
+// The host's side of the launcher: a small static program, embedded in this library, that makes
+// sandboxes. It runs with a clean environment and nothing of the caller's memory, descriptors or
+// signal state, so a spawn costs the same however large the caller is. Safe from any thread.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cordon/sdk/unique_fd.h"
+#include "plan.h"
+
+namespace cordon::internal {
+
+// A spawn that the launcher has begun. Dropping `channel` kills the tree.
+struct SpawnedSandbox {
+  UniqueFd pidfd;    // Of the sandbox's pid 1: readable once the whole tree has ended.
+  UniqueFd channel;  // Carries `SpawnEvent`s out and `SpawnControl`s in.
+};
+
+class Launcher {
+ public:
+  // Starts the program from a sealed memfd or, where that is refused, from a file in
+  // `fallback_directory`. Nothing is inherited and the caller's SIGCHLD handling never sees it: the
+  // child has no exit signal. It ends, with everything it started, when the calling process ends.
+  [[nodiscard]] static absl::StatusOr<std::shared_ptr<Launcher>> Start(
+      const std::string& fallback_directory);
+
+  virtual ~Launcher() = default;
+
+  // Hands over a compiled plan; the id is valid until `RemovePlan`.
+  [[nodiscard]] virtual absl::StatusOr<std::uint32_t> AddPlan(const SandboxPlan& plan) = 0;
+  virtual void RemovePlan(std::uint32_t id) = 0;
+
+  // Begins a spawn and returns at once; failures of the set-up arrive on the channel. The three
+  // descriptors are borrowed. Returns kUnavailable when the launcher is gone.
+  [[nodiscard]] virtual absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id,
+                                                             const CommandPlan& command,
+                                                             int standard_input,
+                                                             int standard_output,
+                                                             int standard_error) = 0;
+
+  // Kills everything and reaps the program. Idempotent.
+  virtual void Stop() = 0;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_H_

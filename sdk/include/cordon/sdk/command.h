@@ -1,0 +1,53 @@
+// A command exactly as it will run. Pure values; safe from any thread.
+
+#ifndef CORDON_SDK_COMMAND_H_
+#define CORDON_SDK_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cordon/sdk/digest.h"
+
+namespace cordon {
+
+struct Command {
+  enum class Form : std::uint8_t {
+    kArgv,   // `argv` is executed directly; argv[0] is looked up in the command's PATH.
+    kShell,  // `shell_text` is run as `/bin/sh -c -- TEXT`.
+  };
+
+  Form form = Form::kArgv;
+  std::vector<std::string> argv;  // kArgv only.
+  std::string shell_text;         // kShell only.
+  std::string working_directory;  // Absolute, normal, symbolic links resolved.
+
+  [[nodiscard]] static Command Argv(std::vector<std::string> argv, std::string working_directory);
+  [[nodiscard]] static Command Shell(std::string text, std::string working_directory);
+
+  friend bool operator==(const Command&, const Command&) = default;
+};
+
+// Returns kInvalidCommand for an empty argv or text, an empty argv[0], a NUL byte, or a working
+// directory that is not absolute and normal.
+[[nodiscard]] absl::Status ValidateCommand(const Command& command);
+
+// What execve(2) gets.
+[[nodiscard]] std::vector<std::string> EffectiveArgv(const Command& command);
+
+// SHA-256 over the form and every word, not the directory, which grants bind on its own. The two
+// forms never share a digest.
+[[nodiscard]] Digest CommandDigest(const Command& command);
+
+// One line for people and logs: shell text as it is, argv with POSIX quoting; control characters,
+// bidirectional and invisible characters escaped injectively (`\x1b`, `\u202e`), never truncated.
+[[nodiscard]] std::string CommandDisplay(const Command& command);
+
+// The same escaping for any text. Newlines are kept when `keep_newlines`.
+[[nodiscard]] std::string EscapeForDisplay(std::string_view text, bool keep_newlines = false);
+
+}  // namespace cordon
+
+#endif  // CORDON_SDK_COMMAND_H_
