@@ -1,0 +1,82 @@
+#include "cordon/sdk/digest.h"
+
+#include <openssl/sha.h>
+#include <sys/random.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <tuple>
+
+namespace cordon {
+namespace {
+
+constexpr std::size_t kRandomIdBytes = 16;
+
+// Neither a made-up digest nor a guessable identifier may ever stand in for the real one, and no
+// caller could go on without it.
+[[noreturn]] void Die(const char* what) {
+  std::fprintf(stderr, "cordon: %s failed\n", what);
+  std::abort();
+}
+
+template <std::size_t kSize>
+std::string Hex(const std::array<std::uint8_t, kSize>& bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * kSize);
+  for (const std::uint8_t byte : bytes) {
+    text.push_back(kDigits[byte >> 4]);
+    text.push_back(kDigits[byte & 0x0f]);
+  }
+  return text;
+}
+
+void AppendNumber(std::string& bytes, std::uint64_t number) {
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    bytes.push_back(static_cast<char>((number >> shift) & 0xff));
+  }
+}
+
+}  // namespace
+
+Digest Sha256(std::string_view bytes) {
+  static_assert(std::tuple_size_v<Digest> == SHA256_DIGEST_LENGTH);
+  Digest digest;
+  if (SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data()) ==
+      nullptr) {
+    Die("SHA-256 of libcrypto");
+  }
+  return digest;
+}
+
+std::string DigestHex(const Digest& digest) { return Hex(digest); }
+
+FieldHasher& FieldHasher::Add(std::string_view field) {
+  bytes_.push_back('s');
+  AppendNumber(bytes_, field.size());
+  bytes_.append(field);
+  return *this;
+}
+
+FieldHasher& FieldHasher::Add(std::uint64_t number) {
+  bytes_.push_back('n');
+  AppendNumber(bytes_, number);
+  return *this;
+}
+
+Digest FieldHasher::Finish() const { return Sha256(bytes_); }
+
+std::string RandomId() {
+  std::array<std::uint8_t, kRandomIdBytes> bytes{};
+  ssize_t got = 0;
+  do {
+    // Up to 256 bytes come whole once the pool is initialised, getrandom(2); until then it waits.
+    got = getrandom(bytes.data(), bytes.size(), 0);
+  } while (got < 0 && errno == EINTR);
+  if (got != static_cast<ssize_t>(bytes.size())) Die("getrandom");
+  return Hex(bytes);
+}
+
+}  // namespace cordon
