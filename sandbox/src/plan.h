@@ -23,16 +23,16 @@ struct ViewOp {
     kBind,     // The host's `source` at `target`, with all mounts below it.
     kProtect,  // What is at `target` now, mounted over itself read-only; its mount also keeps it
                // from being renamed or removed.
-    kMask,   // An empty, mode 000, read-only folder or file (as the target is) over `target`.
-    kTmpfs,  // A tmpfs with `mode` and `size_bytes` (0: the kernel's default).
-    kPin,    // Keeps the folder `target` from being renamed, replaced or removed, without making it
-             // a mount of its own for path look-ups: something is mounted on the same dentry in a
-             // second, hidden bind of the root `source` (a writable root of the view). Renames and
-             // hard links across `target` still work (rename(2): EXDEV compares mounts, EBUSY asks
-             // whether the dentry is a mount point anywhere in the namespace).
-    kProc,   // proc of the new pid namespace, dangerous parts masked, /proc/sys read-only.
-    kDev,    // The minimal /dev: null, zero, full, random, urandom, tty, fd, stdin, stdout, stderr,
-             // ptmx with an own devpts, shm.
+    kMask,     // An empty, mode 000, read-only folder or file (as the target is) over `target`.
+    kTmpfs,    // A tmpfs with `mode` and `size_bytes` (0: the kernel's default).
+    kPin,   // Keeps the folder `target` from being renamed, replaced or removed, without making it
+            // a mount of its own for path look-ups: something is mounted on the same dentry in a
+            // second, hidden bind of the root `source` (a writable root of the view). Renames and
+            // hard links across `target` still work (rename(2): EXDEV compares mounts, EBUSY asks
+            // whether the dentry is a mount point anywhere in the namespace).
+    kProc,  // proc of the new pid namespace, dangerous parts masked, /proc/sys read-only.
+    kDev,   // The minimal /dev: null, zero, full, random, urandom, tty, fd, stdin, stdout, stderr,
+            // ptmx with an own devpts, shm.
     kSocket,  // The host's unix socket `source` at `target`.
   };
 
@@ -64,6 +64,12 @@ struct ResourceLimit {
 
 // Everything about a sandbox that does not change from command to command.
 struct SandboxPlan {
+  // False for `Isolation::kUnconfined`: no namespaces, view, Landlock or seccomp, capabilities as
+  // the caller has them; `view`, `landlock_*` and `seccomp_program` are ignored and every path is
+  // the host's. The rest is the same: clean descriptors and signal state, `limits`, and a
+  // supervisor in the place of pid 1, which is a child subreaper (prctl(2)) in a session of its own
+  // and, when the command has ended or it is told to, kills and reaps all its descendants.
+  bool confined = true;
   bool host_network = false;  // Else a network namespace of its own with only its loopback.
   std::string host_name = "cordon";
   std::vector<ViewOp> view;
@@ -119,9 +125,12 @@ struct SpawnEvent {
 };
 
 // What may be sent to pid 1 of a spawn on the same channel: deliver `signal` to every process of
-// the tree but pid 1. Closing the channel kills the tree.
+// the tree but pid 1 (0: to none). Closing the channel kills the tree.
 struct SpawnControl {
   std::int32_t signal = 0;
+  // When not 0, pid 1 itself kills the tree this much later, also when nobody is waiting; the first
+  // such deadline stands. What was killed like that still ends with a kEnded.
+  std::uint32_t kill_after_milliseconds = 0;
 };
 
 }  // namespace cordon::internal
