@@ -41,11 +41,19 @@ struct Command {
 // forms never share a digest.
 [[nodiscard]] Digest CommandDigest(const Command& command);
 
-// One line for people and logs: shell text as it is, argv with POSIX quoting; control characters,
-// bidirectional and invisible characters escaped injectively (`\x1b`, `\u202e`), never truncated.
+// What rules about this exact command compare: shell text as it is; argv with POSIX quoting behind
+// "argv: ". Two commands that differ in form or words never share it (shell text that begins like
+// one of the prefixes gets "shell: " before it). Bytes as they are: escape before showing.
+[[nodiscard]] std::string CommandMatch(const Command& command);
+
+// One line for people and logs: shell text as it is, argv with POSIX quoting, both escaped like
+// `EscapeForDisplay`; never truncated. Of one form, different commands are shown differently.
 [[nodiscard]] std::string CommandDisplay(const Command& command);
 
-// The same escaping for any text. Newlines are kept when `keep_newlines`.
+// Escapes any text so that different texts, valid UTF-8 or not, are shown differently: backslash as
+// `\\`, newline, tab and carriage return as `\n`, `\t`, `\r`, other ASCII controls and bytes that are
+// not UTF-8 as `\x1b`, other invisible, bidirectional, blank or combining characters as `\u202e` or
+// `\U000e0001`. Printable letters of every script stay. Newlines are kept when `keep_newlines`.
 [[nodiscard]] std::string EscapeForDisplay(std::string_view text, bool keep_newlines = false);
 
 }  // namespace cordon
