@@ -1,0 +1,46 @@
+// What this host can really enforce, found out by building it: every step that a spawn needs is
+// performed once in a throw-away child. Nothing is concluded from version numbers or settings.
+
+#ifndef CORDON_SANDBOX_PROBE_H_
+#define CORDON_SANDBOX_PROBE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cordon {
+
+// The best kind of confinement that can be built. Zero is the weakest.
+enum class Tier : std::uint8_t {
+  kNone = 0,
+  kLandlock = 1,    // Landlock, seccomp and a process group; for hosts without user namespaces.
+  kNamespaces = 2,  // User, mount, pid, network, ipc, uts and cgroup namespaces, and the above.
+};
+
+[[nodiscard]] std::string_view TierName(Tier tier);  // "none", "landlock", "namespaces"
+
+// One layer of the confinement.
+struct LayerProbe {
+  std::string layer;     // e.g. "namespaces", "mount view", "landlock", "seccomp"
+  bool ok = false;       // It was built, and removed again.
+  std::string step;      // Where it failed, e.g. "id maps"; empty when ok.
+  int error_number = 0;  // errno of that step; 0 when ok.
+  std::string without;   // What its absence costs, one sentence.
+  std::string fix;       // What a person can do about it, one sentence; empty when ok.
+};
+
+struct HostProbe {
+  Tier tier = Tier::kNone;
+  int landlock_abi = 0;  // 0: the kernel has no Landlock, or it is switched off.
+  std::vector<LayerProbe> layers;
+};
+
+// The result for this process, found out by the first call (some milliseconds) and kept. Safe from
+// any thread. `fallback_directory` is used only where programs cannot be executed from memory; the
+// first caller's counts.
+[[nodiscard]] const HostProbe& ProbeHost(const std::string& fallback_directory);
+
+}  // namespace cordon
+
+#endif  // CORDON_SANDBOX_PROBE_H_

@@ -1,0 +1,1 @@
+extern "C" [[noreturn]] void LauncherMain() { __builtin_trap(); }
