@@ -14,11 +14,14 @@
 namespace cordon {
 
 // The object at a path or, when the path does not exist, its deepest existing ancestor and the rest
-// that must still be missing.
+// that must still be missing. Every field is part of a grant's claims.
 struct PathIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  std::uint32_t type = 0;      // S_IFMT bits of the object.
+  std::uint32_t type = 0;  // S_IFMT bits of the object.
+  // When the object was made, in nanoseconds since 1970; 0 where the file system does not say. An
+  // inode number alone is given to the next file as soon as this one is removed (ext4 does so).
+  std::int64_t birth_ns = 0;
   std::string missing_suffix;  // "" when the path exists, else e.g. "a/b".
 
   friend bool operator==(const PathIdentity&, const PathIdentity&) = default;
