@@ -1,0 +1,87 @@
+// The shell as a tool that a model can call: strict arguments in, one confined command, and a text
+// that a model can act on. It decides nothing: an Admission does, and an Executor enforces.
+
+#ifndef CORDON_TOOLS_BASH_TOOL_H_
+#define CORDON_TOOLS_BASH_TOOL_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cordon/sdk/executor.h"
+#include "cordon/sdk/grant.h"
+#include "cordon/sdk/tool.h"
+
+namespace cordon {
+
+struct BashToolOptions {
+  // When the model names no `timeout_ms`.
+  std::chrono::milliseconds default_timeout = std::chrono::minutes(2);
+  // A larger `timeout_ms` is an error, not cut down in silence.
+  std::chrono::milliseconds max_timeout = std::chrono::minutes(10);
+  // Of both streams together; a command that writes more is ended.
+  std::uint64_t max_output_bytes = std::uint64_t{256} * 1024 * 1024;
+  // Shown to the model of each stream; what lies between is counted and left out.
+  std::size_t head_bytes = 16 * 1024;
+  std::size_t tail_bytes = 16 * 1024;
+  // Where a command without `workdir` starts, and what relative paths start from. Empty: the
+  // workspace of the executor's profile.
+  std::string start_directory;
+};
+
+// The tool `bash`. Its arguments are one JSON object; unknown or repeated members refuse the call:
+//
+//   command      string, required   run as `/bin/sh -c -- TEXT`, standard input at end of file
+//   workdir      string             absolute, or relative to the start directory
+//   timeout_ms   integer            1 to `max_timeout`
+//   description  string             the model's own words; shown to a person as such
+//   access       array              what the command needs beyond the profile:
+//     {"kind": "network", "target": "HOST:PORT"}
+//     {"kind": "filesystem.read" or "filesystem.write", "path": "PATH", "tree": true or false}
+//
+// The result's text states how the command ended, both streams as head and tail in valid UTF-8
+// without control codes, and what the sandbox refused with how to allow it. `structured_json` has
+// `exit_code`, `signal`, `outcome`, `stdout`, `stderr`, `truncated`, `denials`,
+// `changed_protected`, `invalid_utf8` and `notes`. A failing command is no error; one that was
+// ended by a limit or cancelled is (`is_error`), with what it had written. What could not be
+// started is the status of `Run`.
+//
+// Keeps no state between calls. Safe from any thread.
+class BashTool final : public Tool {
+ public:
+  // Returns kInvalidOption for a null executor, limits that are zero or contradict each other, or a
+  // start directory that is not absolute.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<BashTool>> Create(
+      std::shared_ptr<Executor> executor, BashToolOptions options = {});
+
+  [[nodiscard]] std::string_view name() const override;
+  // States the readable and writable roots, the network mode, the limits, and how to ask for more.
+  [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::string input_schema_json() const override;
+
+  // Besides kInvalidArguments: kPolicyDenied for a `workdir` that the profile does not let read,
+  // whether it exists or not; kNotFound for one that is not there or is no folder.
+  [[nodiscard]] absl::StatusOr<PreparedCall> Prepare(std::string_view arguments_json,
+                                                     const PrepareContext& context) override;
+
+  // Returns kInvalidRequest for a call that another tool prepared or that ran before; else the
+  // errors of `Executor::Run`.
+  [[nodiscard]] absl::StatusOr<ToolResult> Run(const PreparedCall& call, std::vector<Grant> grants,
+                                               std::stop_token stop) override;
+
+ private:
+  BashTool(std::shared_ptr<Executor> executor, BashToolOptions options);
+
+  const std::shared_ptr<Executor> executor_;
+  const BashToolOptions options_;
+};
+
+}  // namespace cordon
+
+#endif  // CORDON_TOOLS_BASH_TOOL_H_
