@@ -6,7 +6,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "spawn_event.h"
 
 namespace cordon::internal {
 
@@ -70,6 +73,10 @@ struct SandboxPlan {
   // supervisor in the place of pid 1, which is a child subreaper (prctl(2)) in a session of its own
   // and, when the command has ended or it is told to, kills and reaps all its descendants.
   bool confined = true;
+  // False for the landlock tier: no namespaces and no view, every path is the host's, and the
+  // supervisor is the one described above; everything else as for a confined plan. `view` is
+  // ignored.
+  bool namespaces = true;
   bool host_network = false;  // Else a network namespace of its own with only its loopback.
   std::string host_name = "cordon";
   std::vector<ViewOp> view;
@@ -87,52 +94,12 @@ struct CommandPlan {
   std::string working_directory;         // A path of the view.
   std::vector<ViewOp> extra_view;        // After the plan's own, e.g. from grants.
   std::vector<LandlockRule> extra_landlock_rules;
+  // Standard input is a terminal of the command's own and becomes its controlling one.
+  bool controlling_terminal = false;
 };
 
-// Steps of the set-up, in their order; `Step` and errno come back when one fails.
-enum class Step : std::uint8_t {
-  kNone,
-  kPlan,        // The plan could not be read.
-  kNamespaces,  // clone3
-  kIdMaps,
-  kLoopback,
-  kPropagation,
-  kView,  // `detail` names the operation's target.
-  kPivot,
-  kProc,
-  kInit,  // pid 1 and its child
-  kLimits,
-  kCapabilities,
-  kNoNewPrivileges,
-  kLandlock,
-  kSeccomp,
-  kWorkingDirectory,
-  kExec,  // The command itself could not be executed; `errno` as execve(2).
-};
-
-// What the launcher says about one spawn, on the spawn's own channel (SOCK_SEQPACKET), in this
-// order: kStarted or kFailed, then after kStarted exactly one kEnded. End of file without kEnded
-// means that the tree was killed from outside.
-struct SpawnEvent {
-  enum class Kind : std::uint8_t { kStarted, kFailed, kEnded };
-  Kind kind = Kind::kFailed;
-  Step step = Step::kNone;
-  std::int32_t error_number = 0;
-  std::int32_t wait_status = 0;         // Of the command, as wait(2).
-  std::uint64_t wall_microseconds = 0;  // From the command's start to its end.
-  std::uint64_t cpu_microseconds = 0;   // User and system, whole tree.
-  std::uint64_t max_rss_bytes = 0;
-  char detail[128] = {};
-};
-
-// What may be sent to pid 1 of a spawn on the same channel: deliver `signal` to every process of
-// the tree but pid 1 (0: to none). Closing the channel kills the tree.
-struct SpawnControl {
-  std::int32_t signal = 0;
-  // When not 0, pid 1 itself kills the tree this much later, also when nobody is waiting; the first
-  // such deadline stands. What was killed like that still ends with a kEnded.
-  std::uint32_t kill_after_milliseconds = 0;
-};
+// A stable lower-case name for reports and errors, e.g. "id maps".
+[[nodiscard]] std::string_view StepName(Step step);
 
 }  // namespace cordon::internal
 

@@ -1,0 +1,43 @@
+// What the library and the launcher say to each other on the launcher's socket (SOCK_SEQPACKET):
+// one request, one reply, never two at a time.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_PROTOCOL_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_PROTOCOL_H_
+
+#include <cstdint>
+
+namespace cordon::internal {
+
+// The launcher's descriptors beside 0-2, which are /dev/null.
+inline constexpr int kLauncherSocket = 3;
+inline constexpr int kLauncherHost = 4;  // pidfd of the process that it must not outlive.
+
+// A command up to this size travels in the request itself.
+inline constexpr std::uint32_t kMaxInlineBytes = 24 * 1024;
+
+// How many plans can be held at a time.
+inline constexpr std::uint32_t kMaxPlans = 4096;
+
+struct LauncherRequest {
+  enum class Kind : std::uint32_t {
+    kAddPlan,     // One descriptor: a memory file with the plan's block.
+    kRemovePlan,  // `plan_id`
+    kSpawn,       // Descriptors: input, output, error, channel, and, when `inline_bytes` is 0, a
+                  // memory file with the command's block, which else follows this record.
+  };
+  Kind kind = Kind::kAddPlan;
+  std::uint32_t plan_id = 0;
+  std::uint32_t inline_bytes = 0;
+  std::uint32_t reserved = 0;  // So that what follows is aligned to 8.
+};
+inline constexpr int kSpawnDescriptors = 4;
+
+// To kSpawn without an error the pidfd of the sandbox's pid 1 is attached.
+struct LauncherReply {
+  std::int32_t error_number = 0;
+  std::uint32_t plan_id = 0;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_PROTOCOL_H_

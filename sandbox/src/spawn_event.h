@@ -1,0 +1,58 @@
+// What passes between the host and one spawn, and the names of its steps. Plain data that both the
+// library and the launcher (which has no C++ library) include.
+
+#ifndef CORDON_SANDBOX_SRC_SPAWN_EVENT_H_
+#define CORDON_SANDBOX_SRC_SPAWN_EVENT_H_
+
+#include <cstdint>
+
+namespace cordon::internal {
+
+// Steps of the set-up, in their order; `Step` and errno come back when one fails.
+enum class Step : std::uint8_t {
+  kNone,
+  kPlan,        // The plan could not be read.
+  kNamespaces,  // clone(2)
+  kIdMaps,
+  kLoopback,
+  kHostName,
+  kPropagation,
+  kView,  // `detail` names the operation's target.
+  kProc,
+  kPivot,
+  kInit,  // pid 1 and its child
+  kCapabilities,
+  kNoNewPrivileges,
+  kLimits,
+  kWorkingDirectory,
+  kLandlock,
+  kSeccomp,
+  kExec,  // The command itself could not be executed; `errno` as execve(2).
+};
+
+// What the launcher says about one spawn, on the spawn's own channel (SOCK_SEQPACKET), in this
+// order: kStarted or kFailed, then after kStarted exactly one kEnded. End of file without kEnded
+// means that the tree was killed from outside.
+struct SpawnEvent {
+  enum class Kind : std::uint8_t { kStarted, kFailed, kEnded };
+  Kind kind = Kind::kFailed;
+  Step step = Step::kNone;
+  std::int32_t error_number = 0;
+  std::int32_t wait_status = 0;        // Of the command, as wait(2).
+  std::uint64_t cpu_microseconds = 0;  // User and system, whole tree.
+  std::uint64_t max_rss_bytes = 0;
+  char detail[128] = {};
+};
+
+// What may be sent to pid 1 of a spawn on the same channel: deliver `signal` to every process of
+// the tree but pid 1 (0: to none). Closing the channel kills the tree.
+struct SpawnControl {
+  std::int32_t signal = 0;
+  // When not 0, pid 1 itself kills the tree this much later, also when nobody is waiting; the first
+  // such deadline stands. What was killed like that still ends with a kEnded.
+  std::uint32_t kill_after_milliseconds = 0;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_SPAWN_EVENT_H_
