@@ -38,8 +38,9 @@ struct SpawnEvent {
   Kind kind = Kind::kFailed;
   Step step = Step::kNone;
   std::int32_t error_number = 0;
-  std::int32_t wait_status = 0;        // Of the command, as wait(2).
-  std::uint64_t cpu_microseconds = 0;  // User and system, whole tree.
+  std::int32_t wait_status = 0;         // Of the command, as wait(2).
+  std::uint64_t wall_microseconds = 0;  // From the command's start to its end.
+  std::uint64_t cpu_microseconds = 0;   // User and system, whole tree.
   std::uint64_t max_rss_bytes = 0;
   char detail[128] = {};
 };
