@@ -33,7 +33,9 @@ function(cordon_defaults target)
 
   if(CORDON_SANITIZE AND NOT arg_NO_SANITIZE)
     set(sanitize -fsanitize=${CORDON_SANITIZE} -fno-omit-frame-pointer)
-    target_compile_options(${target} PRIVATE ${sanitize} -fno-sanitize-recover=all)
+    # GCC's flow analysis is wrong about instrumented code, that of its own standard library included.
+    target_compile_options(${target} PRIVATE ${sanitize} -fno-sanitize-recover=all
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PRIVATE ${sanitize})
   else()
     # Some distributions define it already, at another level.
