@@ -1,0 +1,62 @@
+# Installs the build folder into a temporary prefix, moves that prefix, and builds and runs the consumer against it.
+# FINDER is find_package or pkg_config. To cover a new module, add consumer/<module>.cc.
+cmake_minimum_required(VERSION 3.25)
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  message("${out}")
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "status ${status}: ${command}")
+  endif()
+  set(run_output "${out}" PARENT_SCOPE)
+endfunction()
+
+set(top "$ENV{TMPDIR}")
+if(NOT top)
+  set(top /tmp)
+endif()
+string(RANDOM LENGTH 12 suffix)
+set(work "${top}/cordon-install-${suffix}")
+file(MAKE_DIRECTORY "${work}")
+# A failure leaves the folder for a look; a rerun makes its own.
+
+run(${CMAKE_COMMAND} --install "${BUILD_DIR}" --prefix "${work}/first")
+file(RENAME "${work}/first" "${work}/moved")
+set(prefix "${work}/moved")
+
+file(GLOB_RECURSE described "${prefix}/*.cmake" "${prefix}/*.pc")
+foreach(file IN LISTS described)
+  file(READ "${file}" text)
+  foreach(path "${BUILD_DIR}" "${SOURCE_DIR}" "${work}")
+    string(FIND "${text}" "${path}" at)
+    if(NOT at EQUAL -1)
+      message(FATAL_ERROR "${file} names ${path}: it cannot be moved")
+    endif()
+  endforeach()
+endforeach()
+
+foreach(module IN LISTS MODULES)
+  if(NOT EXISTS "${CONSUMER_DIR}/${module}.cc")
+    message(FATAL_ERROR "${module} is installed, but tests/install/consumer/${module}.cc does not use it")
+  endif()
+endforeach()
+
+if(FINDER STREQUAL "find_package")
+  run(${CMAKE_COMMAND} -S "${CONSUMER_DIR}" -B "${work}/build" "-DCMAKE_PREFIX_PATH=${prefix}"
+    "-DCMAKE_CXX_COMPILER=${CXX}" "-DMODULES=${MODULES}")
+  run(${CMAKE_COMMAND} --build "${work}/build")
+else()
+  set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
+  file(MAKE_DIRECTORY "${work}/build")
+  foreach(module IN LISTS MODULES)
+    run(pkg-config --static --cflags --libs cordon-${module})
+    separate_arguments(flags UNIX_COMMAND "${run_output}")
+    run(${CXX} -std=c++20 "${CONSUMER_DIR}/${module}.cc" -o "${work}/build/use_${module}" ${flags})
+  endforeach()
+endif()
+
+foreach(module IN LISTS MODULES)
+  run("${work}/build/use_${module}")
+endforeach()
+file(REMOVE_RECURSE "${work}")
