@@ -50,11 +50,16 @@ cordon_build() {
   # For a user without a home of their own.
   [ -w "${HOME:-/nonexistent}" ] || export CCACHE_DIR=${CCACHE_DIR:-$build/ccache}
 
-  if [ ! -f "$build/build.ninja" ] || [ -n "${CORDON_WERROR-}" ]; then
-    # With a compiler that we have not met, a new warning should not keep anybody from a first look.
+  # With a compiler that we have not met, a new warning should not keep anybody from a first look.
+  local werror=${CORDON_WERROR:-OFF}
+  if [ ! -f "$build/build.ninja" ] ||
+    { [ -n "${CORDON_WERROR-}" ] && ! grep -q "^CORDON_WERROR:.*=$werror\$" "$build/CMakeCache.txt"; }; then
     echo "Configuring in $build"
-    (cd "$root" && cmake --preset "$preset" -B "$build" "-DCORDON_WERROR=${CORDON_WERROR:-OFF}" \
-      --log-level=WARNING) </dev/null || return 1
+    if ! (cd "$root" && cmake --preset "$preset" -B "$build" "-DCORDON_WERROR=$werror") \
+      </dev/null >"$build/configure.log" 2>&1; then
+      cat "$build/configure.log"
+      return 1
+    fi
   fi
   echo "Building in $build"
   cmake --build "$build" -j "$(nproc)" "${targets[@]}" </dev/null

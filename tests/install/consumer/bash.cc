@@ -1,6 +1,6 @@
-#include "cordon/bash/bash_tool.h"
-
 #include <cstdio>
+
+#include "cordon/bash/bash_tool.h"
 
 int main() {
   std::puts("cordon::bash");

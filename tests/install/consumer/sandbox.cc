@@ -1,6 +1,6 @@
-#include "cordon/sandbox/executor_set.h"
-
 #include <cstdio>
+
+#include "cordon/sandbox/executor_set.h"
 
 int main() {
   std::puts("cordon::sandbox");

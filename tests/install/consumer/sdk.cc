@@ -1,6 +1,6 @@
-#include "cordon/sdk/profile.h"
-
 #include <cstdio>
+
+#include "cordon/sdk/profile.h"
 
 int main() {
   std::puts("cordon::sdk");
