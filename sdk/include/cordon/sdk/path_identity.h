@@ -37,7 +37,8 @@ struct AcquiredPath {
 [[nodiscard]] absl::StatusOr<AcquiredPath> AcquirePath(std::string_view path);
 
 // `path` with every symbolic link resolved, also where a suffix does not exist yet: then the
-// existing part is resolved and the rest appended. Returns kInvalidScope for a relative path.
+// existing part is resolved and the rest appended. A link whose target is missing gives the target.
+// Returns kInvalidScope for a relative path and for links that lead in circles.
 [[nodiscard]] absl::StatusOr<std::string> ResolveSymlinks(std::string_view path);
 
 }  // namespace cordon

@@ -26,17 +26,21 @@ namespace cordon {
 struct Requirement {
   CapabilityKind kind = CapabilityKind::kCommandExecute;
   std::string scope;     // Routing: which access of the profile decides (capability.h).
-  std::string match;     // Rule matching: the exact command, `tcp:host:port`, or the path.
-  std::string display;   // For people; already escaped (`EscapeForDisplay`).
+  std::string match;     // Rule matching: `CommandMatch`, `tcp:host:port`, or the path ("/" for
+                         // the host; `scope` tells a tree from a single path).
+  std::string display;   // For people, already escaped: `CommandDisplay`, `tcp:host:port`, `scope`.
   GrantSubject subject;  // Enforcement: class and target of the grant that would satisfy it.
 
   friend bool operator==(const Requirement&, const Requirement&) = default;
 };
 
 [[nodiscard]] Requirement RequireCommand(const Command& command);
+// One host and one port, or any host and one port: grants exist for nothing else, and
+// `ValidateRequest` refuses other patterns.
 [[nodiscard]] Requirement RequireNetwork(const NetworkTarget& target);
 // `kind` is kFilesystemRead or kFilesystemWrite; `path` absolute with symbolic links resolved. The
-// identity of the object is taken now.
+// identity of the object is taken now. The tree at "/" becomes `host:*`. Returns kInvalidScope for
+// another kind or a path that is not normal, kPathEscape when it passes through a symbolic link.
 [[nodiscard]] absl::StatusOr<Requirement> RequirePath(CapabilityKind kind, PathShape shape,
                                                       std::string_view path);
 
@@ -62,8 +66,10 @@ struct Request {
 };
 
 // Cross-checks a request: names and ids present; requirements not empty, without duplicates; scope,
-// match and subject of each say the same thing; a command requirement goes with exactly this
-// command and its digest is that of the binding. Returns kInvalidRequest, naming the requirement.
+// match, display and subject of each say the same thing; a command and its requirement come
+// together and agree; `NoAuthority` comes with a reason and without command and binding; the
+// binding is for this execution, command and directory. Returns kInvalidRequest, naming the
+// requirement.
 [[nodiscard]] absl::Status ValidateRequest(const Request& request);
 
 // SHA-256 over everything that a person is shown and everything that is granted. An answer carries
