@@ -48,6 +48,7 @@ struct ApprovalCard {
   // What `kSession` and `kAlways` would store, one line per rule; empty when that is not offered.
   std::vector<std::string> would_store;
   std::chrono::steady_clock::time_point expires;
+  bool can_persist = false;  // Whether `kAlways` is offered: there is somewhere to store it.
 };
 
 struct ApprovalAnswer {
