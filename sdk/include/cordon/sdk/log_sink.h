@@ -14,7 +14,7 @@ namespace cordon {
 // One event under one execution id. Never a secret: no token, no value of a variable.
 struct LogRecord {
   // "request", "decision", "grant.issued", "grant.consumed", "grant.refused", "spawn", "exit",
-  // "egress", "refused".
+  // "egress", "refused" (a call ended before its tool ran), "result" (its tool ran).
   std::string event;
   std::string execution_id;
   std::vector<std::pair<std::string, std::string>> fields;  // In the order given.

@@ -32,14 +32,17 @@ struct ToolCallOutcome {
   // `Tool::Run`, kInvalidArguments for an unknown tool, kToolFailed when a tool threw.
   absl::Status status;
   // What to show the model in either case; a refusal says what was refused, by what, and how it
-  // could be allowed.
+  // could be allowed. Always valid UTF-8 without terminal control codes, whatever the tool
+  // returned.
   ToolResult result;
 };
 
 struct ToolCallOptions {
   std::vector<Tool*> tools;        // Borrowed; names must differ.
   Admission* admission = nullptr;  // Borrowed; mandatory.
-  LogSink* log = nullptr;          // Borrowed; may be null.
+  // Borrowed; may be null. A call whose request or decision cannot be logged does not run
+  // (kLogFailed); a "result" that cannot be logged takes nothing back.
+  LogSink* log = nullptr;
   std::size_t max_parallel = 4;
   std::size_t max_result_bytes = 256 * 1024;  // Of `ToolResult::text`; head and tail are kept.
 };
