@@ -1,0 +1,51 @@
+// The frame of the command line: what `main` hands to each subcommand, and the one way to fail.
+
+#ifndef CORDON_TOOLS_CLI_SRC_COMMAND_LINE_H_
+#define CORDON_TOOLS_CLI_SRC_COMMAND_LINE_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cordon::internal {
+
+// Exit statuses that are cordon's own (cli.md, "Exit status").
+inline constexpr int kExitOutputLimit = 123;
+inline constexpr int kExitTimedOut = 124;
+inline constexpr int kExitNotStarted = 125;
+inline constexpr int kExitCannotExecute = 126;
+inline constexpr int kExitNotFound = 127;
+inline constexpr int kExitSignalBase = 128;
+
+// Filled while the arguments are parsed; `action` belongs to the subcommand that was named.
+struct Invocation {
+  bool has_separator = false;                // Whether there was a `--`.
+  std::vector<std::string> after_separator;  // What followed it, untouched.
+  std::function<int()> action;
+};
+
+// One function per subcommand and file. `invocation` outlives the parsing and the action.
+void AddRunCommand(CLI::App& root, Invocation& invocation);
+void AddWhyCommand(CLI::App& root, Invocation& invocation);
+void AddProfileCommand(CLI::App& root, Invocation& invocation);
+void AddDoctorCommand(CLI::App& root, Invocation& invocation);
+void AddRulesCommand(CLI::App& root, Invocation& invocation);
+void AddAuditCommand(CLI::App& root, Invocation& invocation);
+void AddMcpCommand(CLI::App& root, Invocation& invocation);
+
+// One line on standard error: "cordon: MESSAGE". Line breaks and control characters are escaped.
+void PrintError(std::string_view message);
+
+// Prints the status and returns kExitNotStarted.
+int Fail(const absl::Status& status);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_TOOLS_CLI_SRC_COMMAND_LINE_H_

@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_format.h"
+#include "command_line.h"
+#include "cordon/sdk/command.h"
+#include "values.h"
+
+namespace cordon::internal {
+namespace {
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// What CLI11 says, with the nearest option or subcommand where a word was not understood.
+std::string Explain(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App* app = &root;
+  std::string command = "cordon";
+  for (auto below = app->get_subcommands(); !below.empty(); below = app->get_subcommands()) {
+    app = below.front();
+    command += " " + app->get_name();
+  }
+  std::string message = error.what();
+  if (error.get_name() == "ExtrasError") {
+    const std::vector<std::string> rest = root.remaining(true);
+    const std::string word = rest.empty() ? std::string() : rest.front();
+    message = absl::StrFormat("%s: not understood", word);
+    const std::string near = NearestWord(word.substr(0, word.find('=')), OptionNames(*app));
+    if (!near.empty()) message += absl::StrFormat(", did you mean %s?", near);
+    if (word.empty() || word.front() != '-') message += "; a command comes after --";
+  }
+  return absl::StrFormat("%s; see %s --help", message, command);
+}
+
+// Everything after the first `--` is the command's, byte for byte, and never parsed.
+std::vector<std::string> SplitAtSeparator(int argc, char** argv, Invocation& invocation) {
+  const std::vector<std::string> all(argv + 1, argv + argc);
+  const auto separator = std::find(all.begin(), all.end(), "--");
+  std::vector<std::string> before(all.begin(), separator);
+  if (separator != all.end()) {
+    invocation.has_separator = true;
+    invocation.after_separator.assign(separator + 1, all.end());
+  }
+  std::reverse(before.begin(), before.end());  // CLI11 takes its arguments from the back.
+  return before;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App root("Runs shell commands with only the authority that was decided.", "cordon");
+  root.set_version_flag("--version", "cordon " CORDON_VERSION);
+  root.require_subcommand(1);
+  root.footer("Example:\n  cordon run -w . -c 'make test'");
+
+  Invocation invocation;
+  AddRunCommand(root, invocation);
+  AddWhyCommand(root, invocation);
+  AddProfileCommand(root, invocation);
+  AddDoctorCommand(root, invocation);
+  AddRulesCommand(root, invocation);
+  AddAuditCommand(root, invocation);
+  AddMcpCommand(root, invocation);
+
+  try {
+    std::vector<std::string> arguments = SplitAtSeparator(argc, argv, invocation);
+    root.parse(arguments);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return root.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    PrintError(Explain(root, error));
+    return kExitNotStarted;
+  }
+  return invocation.action();
+}
+
+}  // namespace
+
+void PrintError(std::string_view message) {
+  std::fprintf(stderr, "cordon: %s\n", EscapeForDisplay(message).c_str());
+}
+
+int Fail(const absl::Status& status) {
+  PrintError(std::string_view(status.message().data(), status.message().size()));
+  return kExitNotStarted;
+}
+
+}  // namespace cordon::internal
+
+int main(int argc, char** argv) {
+  try {
+    return cordon::internal::Main(argc, argv);
+  } catch (const std::exception& fault) {  // Out of memory; nothing of ours throws.
+    cordon::internal::PrintError(fault.what());
+    return cordon::internal::kExitNotStarted;
+  }
+}

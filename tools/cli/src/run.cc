@@ -1,0 +1,236 @@
+// cordon run: one command, admitted, confined, supervised and reported.
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_format.h"
+#include "command_line.h"
+#include "cordon/sdk/digest.h"
+#include "cordon/sdk/executor.h"
+#include "cordon/sdk/status.h"
+#include "policy_options.h"
+#include "run_report.h"
+#include "session.h"
+#include "supervise.h"
+#include "values.h"
+
+namespace cordon::internal {
+namespace {
+
+struct RunOptionsText {
+  SessionOptions session;
+  std::string shell_text;
+  bool shell_text_given = false;
+  std::string chdir;
+  std::string timeout;
+  std::string max_output;
+  bool tty = false;
+  bool no_tty = false;
+  std::string report;
+  bool explain = false;
+  bool quiet = false;
+};
+
+// The options as values.
+struct RunRequest {
+  Profile profile;
+  Command command;
+  SupervisionLimits limits;
+};
+
+absl::StatusOr<SupervisionLimits> LimitsOf(const RunOptionsText& options) {
+  SupervisionLimits limits;
+  if (!options.timeout.empty()) {
+    const auto timeout = ParseDuration(options.timeout);
+    if (!timeout.ok()) return Annotate(timeout.status(), "--timeout");
+    limits.timeout = *timeout;
+  }
+  if (!options.max_output.empty()) {
+    const auto bytes = ParseSize(options.max_output);
+    if (!bytes.ok()) return Annotate(bytes.status(), "--max-output");
+    limits.max_output_bytes = *bytes;
+  }
+  return limits;
+}
+
+absl::StatusOr<Command> CommandOf(const RunOptionsText& options, const Invocation& invocation,
+                                  const std::string& directory) {
+  if (options.shell_text_given && invocation.has_separator) {
+    return MakeError(ErrorCode::kInvalidOption, "give either -c TEXT or -- ARGV, not both");
+  }
+  const Command command = options.shell_text_given
+                              ? Command::Shell(options.shell_text, directory)
+                              : Command::Argv(invocation.after_separator, directory);
+  if (!options.shell_text_given && command.argv.empty()) {
+    return MakeError(ErrorCode::kInvalidOption, "no command: add -- ARGV or -c 'SHELL TEXT'");
+  }
+  if (const auto status = ValidateCommand(command); !status.ok()) return status;
+  return command;
+}
+
+absl::StatusOr<RunRequest> RequestOf(const RunOptionsText& options, const Invocation& invocation) {
+  RunRequest request;
+  auto limits = LimitsOf(options);
+  if (!limits.ok()) return limits.status();
+  request.limits = *limits;
+  auto profile = BuildSessionProfile(options.session);
+  if (!profile.ok()) return profile.status();
+  request.profile = *std::move(profile);
+  const auto directory = StartDirectory(options.chdir, request.profile.Settings().workspace_root);
+  if (!directory.ok()) return directory.status();
+  auto command = CommandOf(options, invocation, *directory);
+  if (!command.ok()) return command.status();
+  request.command = *std::move(command);
+  return request;
+}
+
+// Starts and drives the command; the facts say how far it came.
+absl::StatusOr<RunResult> StartAndSupervise(Session& session, const RunRequest& request,
+                                            const std::string& execution_id) {
+  auto grants = session.AdmitCommand(request.command, execution_id);
+  if (!grants.ok()) return grants.status();
+  ProcessOptions process_options;
+  process_options.execution_id = execution_id;
+  process_options.grants = *std::move(grants);
+  process_options.standard_input = StandardInputOption();
+  auto prepared = session.executor().PrepareProcess(request.command, process_options);
+  if (!prepared.ok()) return prepared.status();
+  auto process = (*prepared)->Start();
+  if (!process.ok()) return process.status();
+  return Supervise(**process, request.limits);
+}
+
+int ExitStatus(const RunResult& result) {
+  switch (result.outcome.kind) {
+    case Outcome::Kind::kTimedOut:
+      return kExitTimedOut;
+    case Outcome::Kind::kOutputLimit:
+      return kExitOutputLimit;
+    case Outcome::Kind::kExited:
+    case Outcome::Kind::kSignaled:
+    case Outcome::Kind::kCancelled:
+      break;
+  }
+  if (result.outcome.signal) return kExitSignalBase + *result.outcome.signal;
+  return result.outcome.code.value_or(kExitNotStarted);
+}
+
+int ExitStatus(const absl::Status& status) {
+  const auto error = ErrorOf(status);
+  if (error && error->code == ErrorCode::kSetupFailed && error->step == "exec") {
+    return error->error_number == ENOENT ? kExitNotFound : kExitCannotExecute;
+  }
+  return kExitNotStarted;
+}
+
+// One run from the options to the report; never returns early without the report.
+class RunCommandLine {
+ public:
+  RunCommandLine(const RunOptionsText& options, const Invocation& invocation)
+      : options_(options), invocation_(invocation) {}
+
+  int Execute() {
+    std::optional<ReportFile> report;
+    if (!options_.report.empty()) {
+      auto opened = ReportFile::Open(options_.report);
+      if (!opened.ok()) return Fail(opened.status());
+      report = *std::move(opened);
+    }
+    int status = RunToResult();
+    if (report) {
+      const absl::Status written = report->Write(RunReportJson(facts_));
+      if (!written.ok()) PrintError(std::string(written.message()));
+    }
+    return status;
+  }
+
+ private:
+  int RunToResult() {
+    facts_.execution_id = RandomId();
+    const auto result = Run();
+    if (!result.ok()) {
+      facts_.error = result.status();
+      // Refusals are always said; `--quiet` silences only what is not the reason of a failure.
+      PrintError(std::string(result.status().message()));
+      return ExitStatus(result.status());
+    }
+    facts_.result = *result;
+    facts_.compile = result->report;
+    return ExitStatus(*result);
+  }
+
+  absl::StatusOr<RunResult> Run() {
+    auto request = RequestOf(options_, invocation_);
+    if (!request.ok()) return request.status();
+    facts_.command = request->command;
+    facts_.workspace = request->profile.Settings().workspace_root;
+    auto session = Session::Open(request->profile, options_.session);
+    if (!session.ok()) return session.status();
+    facts_.compile = (*session)->executor().Report();
+    facts_.extra_entries = (*session)->Entries();
+    AddOptionEntries();
+    auto result = StartAndSupervise(**session, *request, facts_.execution_id);
+    if (const auto closed = (*session)->Close(); !closed.ok() && result.ok()) {
+      PrintError(std::string(closed.message()));
+    }
+    return result;
+  }
+
+  void AddOptionEntries() {
+    if (!options_.explain) return;
+    facts_.extra_entries.push_back(
+        {"explain", FeatureStatus::kUnenforced,
+         "refused paths are not observed by this version; use cordon why read|write PATH"});
+    if (!options_.quiet) PrintError("--explain: refused paths are not observed by this version");
+  }
+
+  const RunOptionsText& options_;
+  const Invocation& invocation_;
+  RunFacts facts_;
+};
+
+}  // namespace
+
+void AddRunCommand(CLI::App& root, Invocation& invocation) {
+  CLI::App* run = root.add_subcommand("run", "Run one command, confined");
+  run->footer(
+      "Examples:\n"
+      "  cordon run -c 'make test 2>&1 | tail'\n"
+      "  cordon run --read ~/.cache/ccache --deny-read '**/.env' --report - -- make -j2\n"
+      "\n"
+      "Exit status: the command's own; 128+N when signal N ended it; 124 time limit;\n"
+      "123 output limit; 125 not started, with the reason; 126 cannot be executed; 127 not found.");
+  auto options = std::make_shared<RunOptionsText>();
+  AddSessionOptions(*run, options->session);
+  run->add_option_function<std::string>(
+         "-c",
+         [options](const std::string& text) {
+           options->shell_text = text;
+           options->shell_text_given = true;
+         },
+         "Run TEXT through /bin/sh")
+      ->type_name("TEXT");
+  run->add_option("-C,--chdir", options->chdir, "Where the command starts")->type_name("DIR");
+  run->add_option("--timeout", options->timeout, "End the command after this time")
+      ->type_name("DURATION");
+  run->add_option("--max-output", options->max_output, "End the command after this much output")
+      ->type_name("SIZE");
+  CLI::Option* tty = run->add_flag("--tty", options->tty, "Give the command a terminal of its own");
+  run->add_flag("--no-tty", options->no_tty, "Never give it a terminal")->excludes(tty);
+  run->add_option("--report", options->report, "Write the report there, - is standard error")
+      ->type_name("FILE");
+  run->add_flag("--explain", options->explain, "Also report refused paths");
+  run->add_flag("--quiet", options->quiet, "Nothing of cordon's own on standard error");
+  run->callback([&invocation, options] {
+    invocation.action = [&invocation, options] {
+      PrepareSignals();
+      return RunCommandLine(*options, invocation).Execute();
+    };
+  });
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,216 @@
+#include "session.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cordon/gate/approver.h"
+#include "cordon/gate/audit.h"
+#include "cordon/gate/gate.h"
+#include "cordon/gate/grants.h"
+#include "cordon/gate/rules.h"
+#include "cordon/sandbox/executor_set.h"
+#include "cordon/sdk/path_identity.h"
+#include "cordon/sdk/path_policy.h"
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::StatusOr<Backend> BackendOf(const std::string& name) {
+  if (name.empty() || name == "auto") return Backend::kAuto;
+  if (name == "namespaces") return Backend::kNamespaces;
+  if (name == "landlock") return Backend::kLandlock;
+  return MakeError(ErrorCode::kInvalidOption,
+                   absl::StrFormat("--backend '%s': it is auto, namespaces or landlock", name));
+}
+
+// A person can be asked only where both the question and the answer have a terminal; the approver
+// itself reads the terminal, never standard input.
+bool AtTerminal() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
+
+absl::StatusOr<std::shared_ptr<Approver>> ApproverOf(const SessionOptions& options) {
+  if (options.gate == "approve") return std::make_shared<ApproveEverything>();
+  if (options.gate == "deny") return std::make_shared<NoApprover>();
+  if (!options.gate.empty() && options.gate != "ask") {
+    return MakeError(ErrorCode::kInvalidOption,
+                     absl::StrFormat("--gate '%s': it is ask, deny or approve", options.gate));
+  }
+  if (options.approver != nullptr) return options.approver;
+  if (AtTerminal()) return std::make_shared<TerminalApprover>();
+  return std::make_shared<NoApprover>();
+}
+
+absl::StatusOr<std::shared_ptr<RuleSet>> RulesOf(const SessionOptions& options) {
+  if (options.rules.empty()) return RuleSet::InMemory();
+  auto rules = RuleSet::Open(options.rules, /*create=*/true);
+  if (!rules.ok()) return Annotate(rules.status(), "--rules");
+  return rules;
+}
+
+// The folder for isolated homes: never inside a tree that the command may write to.
+std::string ScratchRoot(const Profile& profile) {
+  std::error_code error;
+  const fs::path preferred = fs::temp_directory_path(error);
+  for (const std::string& candidate : {preferred.string(), std::string("/var/tmp")}) {
+    const auto resolved = candidate.empty() ? absl::StatusOr<std::string>(std::string("/tmp"))
+                                            : ResolveSymlinks(NormalizePath(candidate));
+    if (!resolved.ok()) continue;
+    if (profile.Explain(Axis::kWrite, *resolved).access == Access::kDeny) return *resolved;
+  }
+  return "/tmp";
+}
+
+class OpenSession : public Session {
+ public:
+  static absl::StatusOr<std::unique_ptr<Session>> Open(const Profile& profile,
+                                                       const SessionOptions& options) {
+    auto session = std::unique_ptr<OpenSession>(new OpenSession(options));
+    if (const auto status = session->Build(profile); !status.ok()) return status;
+    return session;
+  }
+
+  Executor& executor() override { return *executor_; }
+  std::shared_ptr<Executor> shared_executor() override { return executor_; }
+  Admission& admission() override { return *gate_; }
+  LogSink* log() override { return log_.get(); }
+
+  absl::StatusOr<std::vector<Grant>> AdmitCommand(const Command& command,
+                                                  const std::string& execution_id) override {
+    auto admitted = gate_->Admit(CommandRequest(command, execution_id, *executor_), {});
+    if (!admitted.ok()) return admitted.status();
+    return (*admitted)->Mint();
+  }
+
+  std::vector<ReportEntry> Entries() const override {
+    std::vector<ReportEntry> entries;
+    if (options_.gate == "approve") {
+      entries.push_back({"gate", FeatureStatus::kUnenforced,
+                         "--gate approve: every gated need was approved without a person"});
+    }
+    if (!options_.policy.resolve.empty()) {
+      entries.push_back({"resolve", FeatureStatus::kNarrowed,
+                         absl::StrFormat("addresses replaced for tests: %s",
+                                         absl::StrJoin(options_.policy.resolve, ", "))});
+    }
+    return entries;
+  }
+
+  absl::Status Close() override { return set_->Close(); }
+
+ private:
+  explicit OpenSession(const SessionOptions& options) : options_(options) {}
+
+  absl::Status Build(const Profile& profile) {
+    const auto backend = BackendOf(options_.backend);
+    if (!backend.ok()) return backend.status();
+    auto approver = ApproverOf(options_);
+    if (!approver.ok()) return approver.status();
+    auto rules = RulesOf(options_);
+    if (!rules.ok()) return rules.status();
+    if (!options_.audit.empty()) {
+      auto log = AuditLog::Open(options_.audit);
+      if (!log.ok()) return Annotate(log.status(), "--audit");
+      log_ = *std::move(log);
+    }
+
+    ExecutorSetOptions set_options;
+    set_options.scratch_root = ScratchRoot(profile);
+    set_options.max_executors = 1;
+    set_options.backend = *backend;
+    set_options.make_authority = HmacGrantAuthorityFactory();
+    set_options.log = log_.get();
+    auto set = ExecutorSet::Create(profile, std::move(set_options));
+    if (!set.ok()) return set.status();
+    set_ = *std::move(set);
+    auto executor = set_->For("command-line");
+    if (!executor.ok()) return executor.status();
+    executor_ = *std::move(executor);
+
+    GateOptions gate_options;
+    gate_options.profile = profile;
+    gate_options.rules = *std::move(rules);
+    gate_options.approver = *std::move(approver);
+    gate_options.log = log_.get();
+    gate_options.log_required = log_ != nullptr;
+    gate_options.authorities = {executor_->grant_authority()};
+    auto gate = Gate::Create(std::move(gate_options));
+    if (!gate.ok()) return gate.status();
+    gate_ = *std::move(gate);
+    return absl::OkStatus();
+  }
+
+  const SessionOptions options_;
+  std::unique_ptr<AuditLog> log_;  // Outlives everything that writes to it.
+  std::unique_ptr<ExecutorSet> set_;
+  std::shared_ptr<Executor> executor_;
+  std::unique_ptr<Gate> gate_;
+};
+
+}  // namespace
+
+void AddSessionOptions(CLI::App& app, SessionOptions& options) {
+  AddPolicyOptions(app, options.policy);
+  app.add_option("--gate", options.gate,
+                 "Who answers for gated needs: ask (a person at the terminal), deny, or approve "
+                 "(everything; for tests)")
+      ->type_name("MODE");
+  app.add_option("--rules", options.rules, "Stored approvals to use and to add to")
+      ->type_name("FILE");
+  app.add_option("--backend", options.backend, "auto (the default), namespaces or landlock")
+      ->type_name("NAME");
+  app.add_option("--audit", options.audit, "Append to this audit log")->type_name("FILE");
+}
+
+absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options) {
+  PolicyOptions policy = options.policy;
+  // What decides about commands, and what tells of them, is not theirs to change.
+  for (const std::string& own : {options.rules, options.audit, options.audit + ".head"}) {
+    if (own.empty() || own == ".head") continue;
+    std::error_code error;
+    policy.deny_write.push_back(fs::absolute(own, error).lexically_normal().string());
+  }
+  return BuildProfile(policy);
+}
+
+Request CommandRequest(const Command& command, const std::string& execution_id,
+                       const Executor& executor) {
+  Request request;
+  request.tool = "cordon";
+  request.call_id = "run";
+  request.execution_id = execution_id;
+  request.command = command;
+  request.authority = std::vector<Requirement>{RequireCommand(command)};
+  request.binding = executor.BindingFor(command, execution_id);
+  return request;
+}
+
+absl::StatusOr<std::string> StartDirectory(const std::string& chdir,
+                                           const std::string& workspace_root) {
+  std::error_code error;
+  if (chdir.empty()) {
+    const fs::path current = fs::current_path(error);
+    if (!error && IsWithin(current.string(), workspace_root)) return current.string();
+    return workspace_root;
+  }
+  const fs::path folder = fs::canonical(chdir, error);
+  if (error || !fs::is_directory(folder, error)) {
+    return MakeError(ErrorCode::kInvalidOption, absl::StrFormat("-C '%s': no such folder", chdir));
+  }
+  return folder.string();
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Profile& profile,
+                                                       const SessionOptions& options) {
+  return OpenSession::Open(profile, options);
+}
+
+}  // namespace cordon::internal
