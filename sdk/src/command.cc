@@ -36,6 +36,10 @@ absl::Status ValidateShell(const Command& command) {
   if (!command.argv.empty()) return Invalid("a command is either argv or shell text");
   if (command.shell_text.empty()) return Invalid("the shell text is empty");
   if (HoldsNul(command.shell_text)) return Invalid("the shell text holds a NUL byte");
+  if (!internal::IsNormalAbsolutePath(command.shell)) {
+    return Invalid(absl::StrFormat("the shell \"%s\" is not an absolute, normal path",
+                                   EscapeForDisplay(command.shell)));
+  }
   return absl::OkStatus();
 }
 
@@ -94,11 +98,11 @@ std::string EscapeCodePoint(char32_t value) {
 }  // namespace
 
 Command Command::Argv(std::vector<std::string> argv, std::string working_directory) {
-  return Command{Form::kArgv, std::move(argv), "", std::move(working_directory)};
+  return Command{Form::kArgv, std::move(argv), "", std::move(working_directory), kDefaultShell};
 }
 
-Command Command::Shell(std::string text, std::string working_directory) {
-  return Command{Form::kShell, {}, std::move(text), std::move(working_directory)};
+Command Command::Shell(std::string text, std::string working_directory, std::string shell) {
+  return Command{Form::kShell, {}, std::move(text), std::move(working_directory), std::move(shell)};
 }
 
 absl::Status ValidateCommand(const Command& command) {
@@ -117,7 +121,7 @@ std::vector<std::string> EffectiveArgv(const Command& command) {
     case Command::Form::kArgv:
       return command.argv;
     case Command::Form::kShell:
-      return {"/bin/sh", "-c", "--", command.shell_text};
+      return {command.shell, "-c", "--", command.shell_text};
   }
   return {};
 }
@@ -127,7 +131,7 @@ Digest CommandDigest(const Command& command) {
   hasher.Add("cordon.command.v1").Add(static_cast<std::uint64_t>(command.form));
   hasher.Add(command.argv.size());
   for (const std::string& word : command.argv) hasher.Add(word);
-  return hasher.Add(command.shell_text).Finish();
+  return hasher.Add(command.shell_text).Add(command.shell).Finish();
 }
 
 std::string CommandMatch(const Command& command) {

@@ -281,6 +281,8 @@ TEST_CASE("the digest tells form and word boundaries apart, not the directory") 
   CHECK(CommandDigest(ArgvAt({"a", "b"})) != CommandDigest(ArgvAt({"a b"})));
   CHECK(CommandDigest(ArgvAt({"ab", ""})) != CommandDigest(ArgvAt({"a", "b"})));
   CHECK(CommandDigest(Command::Shell("ls", "/a")) == CommandDigest(Command::Shell("ls", "/b")));
+  CHECK(CommandDigest(Command::Shell("ls", "/a")) !=
+        CommandDigest(Command::Shell("ls", "/a", "/bin/bash")));
 }
 
 TEST_CASE("what execve gets") {

@@ -16,22 +16,26 @@ namespace cordon {
 struct Command {
   enum class Form : std::uint8_t {
     kArgv,   // `argv` is executed directly; argv[0] is looked up in the command's PATH.
-    kShell,  // `shell_text` is run as `/bin/sh -c -- TEXT`.
+    kShell,  // `shell_text` is run as `SHELL -c -- TEXT`.
   };
 
   Form form = Form::kArgv;
-  std::vector<std::string> argv;  // kArgv only.
-  std::string shell_text;         // kShell only.
-  std::string working_directory;  // Absolute, normal, symbolic links resolved.
+  std::vector<std::string> argv;      // kArgv only.
+  std::string shell_text;             // kShell only.
+  std::string working_directory;      // Absolute, normal, symbolic links resolved.
+  std::string shell = kDefaultShell;  // kShell only: the absolute path of a POSIX shell.
+
+  static constexpr const char* kDefaultShell = "/bin/sh";
 
   [[nodiscard]] static Command Argv(std::vector<std::string> argv, std::string working_directory);
-  [[nodiscard]] static Command Shell(std::string text, std::string working_directory);
+  [[nodiscard]] static Command Shell(std::string text, std::string working_directory,
+                                     std::string shell = kDefaultShell);
 
   friend bool operator==(const Command&, const Command&) = default;
 };
 
 // Returns kInvalidCommand for an empty argv or text, an empty argv[0], a NUL byte, or a working
-// directory that is not absolute and normal.
+// directory or shell that is not absolute and normal.
 [[nodiscard]] absl::Status ValidateCommand(const Command& command);
 
 // What execve(2) gets.
@@ -51,8 +55,9 @@ struct Command {
 [[nodiscard]] std::string CommandDisplay(const Command& command);
 
 // Escapes any text so that different texts, valid UTF-8 or not, are shown differently: backslash as
-// `\\`, newline, tab and carriage return as `\n`, `\t`, `\r`, other ASCII controls and bytes that are
-// not UTF-8 as `\x1b`, other invisible, bidirectional, blank or combining characters as `\u202e` or
+// `\\`, newline, tab and carriage return as `\n`, `\t`, `\r`, other ASCII controls and bytes that
+// are not UTF-8 as `\x1b`, other invisible, bidirectional, blank or combining characters as
+// `\u202e` or
 // `\U000e0001`. Printable letters of every script stay. Newlines are kept when `keep_newlines`.
 [[nodiscard]] std::string EscapeForDisplay(std::string_view text, bool keep_newlines = false);
 
