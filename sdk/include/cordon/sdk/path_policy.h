@@ -5,22 +5,22 @@
 // Order of decision, for each axis on its own:
 //   1. a deny glob that matches the path, or a folder above it, wins over everything;
 //   2. else the literal rule with the longest path wins; at the same path an exact rule beats a
-//   tree
-//      rule, and among equals the narrowest access wins;
+//      tree rule, and among equals the narrowest access wins;
 //   3. a protected pattern then takes away write, unless the winning literal rule names the
 //      protected path itself or something below it;
-//   4. what cannot be read cannot be written or executed either; no rule at all means Deny.
+//   4. write and execute are never wider than read; no rule at all means Deny.
 
 #ifndef CORDON_SDK_PATH_POLICY_H_
 #define CORDON_SDK_PATH_POLICY_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "cordon/sdk/access.h"
 
 namespace cordon {
@@ -46,7 +46,9 @@ struct PathRule {
 
 // A glob over absolute paths: `*` and `?` within a component, `**` for any number of components
 // (none included), `[...]` with ranges and `!` or `^` for negation. Case-sensitive. A leading dot
-// is matched like any other character. A matched folder covers its tree.
+// is matched like any other character; a bracket that is never closed is one, too. Since every glob
+// takes something away, a component also matches its own text: `app/[id]` covers a folder of that
+// name. A matched folder covers its tree.
 struct GlobRule {
   enum class Effect : std::uint8_t { kDenyRead, kDenyWrite, kProtect };
 
@@ -64,16 +66,22 @@ struct PathDecision {
 class PathPolicy {
  public:
   PathPolicy() = default;  // Denies everything.
+  // A glob that `ValidateGlob` refuses applies to every path. Rules without an absolute path are
+  // dropped.
   PathPolicy(std::vector<PathRule> rules, std::vector<GlobRule> globs);
 
-  // `path` is absolute; `.`, `..` and doubled slashes are resolved as text first.
+  // `path` is absolute, else the answer is Deny; `.`, `..` and doubled slashes are resolved as text
+  // first.
   [[nodiscard]] PathDecision Resolve(Axis axis, std::string_view path) const;
 
   // The narrowest access of `root` and of every rule below it: what may be said of the whole tree.
-  // Globs count when they could match below `root`.
+  // Deny globs count when they could match below `root`. Protected patterns below it do not: what
+  // they match stays read-only inside whatever is said of the tree.
   [[nodiscard]] PathDecision ResolveTree(Axis axis, std::string_view root) const;
 
-  // The same policy with more literal rules, e.g. those of redeemed grants.
+  // The same policy with more literal rules, those of redeemed grants: a tree that is granted opens
+  // every Gated rule at its path and below it, an exact path opens the Gated rules of that path.
+  // Deny stays Deny, and the new rules count like any other.
   [[nodiscard]] PathPolicy With(std::vector<PathRule> more) const;
 
   // Sorted by path, exact before tree.
@@ -81,8 +89,17 @@ class PathPolicy {
   [[nodiscard]] const std::vector<GlobRule>& globs() const { return globs_; }
 
  private:
+  struct Compiled;
+
+  // The glob that denies `axis` at `path`; the one that protects it where the rule of the path
+  // `winner` decides; null when there is none.
+  [[nodiscard]] const GlobRule* DenyingGlob(Axis axis, std::string_view path) const;
+  [[nodiscard]] const GlobRule* ProtectingGlob(std::string_view path,
+                                               std::string_view winner) const;
+
   std::vector<PathRule> rules_;
   std::vector<GlobRule> globs_;
+  std::shared_ptr<const Compiled> compiled_;  // Of `globs_`.
 };
 
 // True when `pattern` matches the whole of `path` (both absolute). A malformed pattern, such as a

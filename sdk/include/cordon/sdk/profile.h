@@ -35,6 +35,7 @@ enum class Isolation : std::uint8_t {
 };
 
 // A tree with its own access; nests in any order, the most specific one wins.
+// Execution follows reading, here and in every field; writing is never wider than reading.
 struct AdditionalRoot {
   std::string path;  // Absolute. It need not exist; then it stays absent.
   Access read = Access::kDeny;
@@ -68,7 +69,8 @@ struct ProfileConfig {
   std::vector<AdditionalRoot> additional_roots;
 
   // Absolute paths, or relative ones below the workspace. A pattern with `*`, `?` or `[` is a glob
-  // and overrides every allow; a literal path follows "the most specific rule wins".
+  // and overrides every allow; a literal path follows "the most specific rule wins", and narrows a
+  // root of the same path. Denying reading denies writing and executing, too.
   std::vector<std::string> deny_read;
   std::vector<std::string> deny_write;
 
@@ -90,7 +92,8 @@ struct ProfileConfig {
   // Guarantees that must hold beyond those that follow from the other fields.
   Guarantees required_guarantees;
 
-  // The user's home. Empty: $HOME, else the entry in passwd. It is what `home` hides or shows.
+  // The user's home. Empty: $HOME, else the entry in passwd. It is what `home` hides or shows; the
+  // home `/` of some system users is not taken for one.
   std::string home_root;
 
   friend bool operator==(const ProfileConfig&, const ProfileConfig&) = default;
@@ -104,8 +107,9 @@ class Profile {
   // Checks and canonicalises `config`: symbolic links of the workspace and of the roots resolved,
   // lists sorted, literal denies folded into `additional_roots`. Later changes of `config` change
   // nothing. Returns kInvalidProfile, naming the field, for: an empty, relative or missing
-  // workspace; relative or contradictory roots; unconfined without acknowledgement or with a file
-  // or network field below Allow; malformed globs, variables, targets, ports, limits or sockets.
+  // workspace; a workspace that is the home which `home` hides; relative or contradictory roots;
+  // unconfined without acknowledgement or with a file or network field below Allow; malformed
+  // globs, variables, targets, ports, limits or sockets; values that no enumerator has.
   [[nodiscard]] static absl::StatusOr<Profile> Create(const ProfileConfig& config);
 
   [[nodiscard]] bool valid() const { return rep_ != nullptr; }
@@ -140,21 +144,22 @@ class Profile {
   }
 
  private:
+  friend absl::StatusOr<Profile> Restrict(const Profile& base, const Profile& ceiling);
   struct Rep;
+  [[nodiscard]] static Profile FromCanonical(ProfileConfig canonical);
   explicit Profile(std::shared_ptr<const Rep> rep) : rep_(std::move(rep)) {}
   std::shared_ptr<const Rep> rep_;
 };
 
-// Never more than `base` anywhere, nor more than `ceiling`; `Restrict(p, p) == p`. Both must have
-// the same workspace. Access is the narrower of the two field by field and, for files, path by
+// Never more than `base` anywhere, nor more than `ceiling`; `Restrict(p, p) == p`. Roots are
+// not resolved again. Both must have the same workspace. Access is the narrower of the two field by field and, for files, path by
 // path: a nested Deny of either survives. Lists that allow (targets, ports, sockets, variables) are
 // intersected, lists that deny are united, limits are the lower of the two. Returns kInvalidProfile
 // for default-constructed profiles and for different workspaces.
 [[nodiscard]] absl::StatusOr<Profile> Restrict(const Profile& base, const Profile& ceiling);
 
 // Trees that every profile can read and execute: the system's programs, libraries and the parts of
-// /etc that programs need; never password hashes or private keys. Paths that a host lacks are
-// ignored.
+// /etc that programs need; never password hashes or private keys. A host may lack some of them.
 [[nodiscard]] const std::vector<std::string>& SystemPaths();
 
 // Secrets that `HomeMode::kReal` and the `trusted` preset hide: password hashes and host keys, and
