@@ -8,7 +8,7 @@ CORDON_BUILD_PACKAGES=(
   python3 util-linux
 )
 # The fuzzers' runtime and the exact formatter come with these; only CI needs them.
-CORDON_CI_PACKAGES=(clang clang-format clang-tidy)
+CORDON_CI_PACKAGES=(clang clang-format-14 clang-tidy)
 
 # Prints those of the packages given that are not installed.
 cordon_missing_packages() {
