@@ -1,1 +1,182 @@
-extern "C" [[noreturn]] void LauncherMain() { __builtin_trap(); }
+// The launcher: waits for requests and begins spawns until the process it serves is gone.
+
+#include <linux/fcntl.h>
+#include <linux/mman.h>
+#include <linux/poll.h>
+#include <linux/signal.h>
+
+#include "launcher/fd.h"
+#include "launcher/identity.h"
+#include "launcher/message.h"
+#include "launcher/plan_reader.h"
+#include "launcher/process_state.h"
+#include "launcher/spawn.h"
+#include "launcher_protocol.h"
+
+namespace cordon::launcher {
+namespace {
+
+using internal::kLauncherHost;
+using internal::kLauncherSocket;
+using internal::LauncherReply;
+using internal::LauncherRequest;
+
+struct Mapping {
+  char* start = nullptr;
+  std::uint64_t size = 0;
+};
+
+// A private copy of a memory file; `start` is null when it could not be mapped.
+Mapping Map(int file, int protection) {
+  const long size = Call(__NR_lseek, file, 0, 2);  // SEEK_END
+  if (size <= 0) return {};
+  const long start = Call(__NR_mmap, nullptr, size, protection, MAP_PRIVATE, file, 0);
+  if (ErrorOf(start) != 0) return {};
+  return {reinterpret_cast<char*>(start), static_cast<std::uint64_t>(size)};
+}
+
+void Unmap(const Mapping& mapping) {
+  if (mapping.start != nullptr) Call(__NR_munmap, mapping.start, mapping.size);
+}
+
+struct Message {
+  LauncherRequest request;
+  char command[internal::kMaxInlineBytes];
+};
+
+// What is not used of these costs no memory.
+alignas(8) Message message;
+Mapping plans[internal::kMaxPlans];
+
+class Launcher {
+ public:
+  // From what the library has left to the state in which everything starts: see launcher.h.
+  void CleanUp() {
+    CloseFrom(kLauncherHost + 1);
+    BlockAllSignals();
+    ResetAllDispositions();
+    SetDisposition(SIGCHLD, Disposition::kIgnore);  // Nothing is left to reap.
+    Call(__NR_setsid);
+    Call(__NR_chdir, "/");
+    file_mode_mask_ = static_cast<unsigned>(Call(__NR_umask, 0));
+    Call(__NR_setgroups, 0, nullptr);  // Where privileges allow; refused otherwise.
+    identity_ = OwnIdentity();
+    self_ = Fd(Call(__NR_pidfd_open, Call(__NR_getpid), 0));
+  }
+
+  [[noreturn]] void Serve() {
+    if (!self_.ok()) Exit(1);
+    for (;;) {
+      WaitForRequest();
+      Received received = Receive(kLauncherSocket, &message, sizeof(message));
+      if (received.size <= 0) Exit(0);
+      const bool whole = received.size >= static_cast<long>(sizeof(LauncherRequest));
+      Answer(whole ? Handle(received) : Result{EINVAL});
+    }
+  }
+
+ private:
+  struct Result {
+    int error = 0;
+    std::uint32_t plan_id = 0;
+    Fd pidfd = {};
+  };
+
+  static void WaitForRequest() {
+    pollfd entries[] = {{kLauncherSocket, POLLIN, 0}, {kLauncherHost, POLLIN, 0}};
+    while (Call(__NR_ppoll, entries, 2, nullptr, nullptr, 0) < 0) {
+    }
+    if (entries[1].revents != 0) Exit(0);
+  }
+
+  static void Answer(const Result& result) {
+    const LauncherReply reply = {result.error, result.plan_id};
+    Send(kLauncherSocket, &reply, sizeof(reply), result.pidfd.get());
+  }
+
+  Result Handle(const Received& received) {
+    switch (message.request.kind) {
+      case LauncherRequest::Kind::kAddPlan:
+        return AddPlan(received);
+      case LauncherRequest::Kind::kRemovePlan:
+        return RemovePlan();
+      case LauncherRequest::Kind::kSpawn:
+        return BeginSpawn(received);
+    }
+    return {EINVAL};
+  }
+
+  Result AddPlan(const Received& received) {
+    if (received.descriptor_count != 1) return {EINVAL};
+    std::uint32_t id = 0;
+    while (id < internal::kMaxPlans && plans[id].start != nullptr) ++id;
+    if (id == internal::kMaxPlans) return {ENOSPC};
+    const Mapping mapping = Map(received.descriptors[0].get(), PROT_READ);
+    if (mapping.start == nullptr) return {ENOMEM};
+    if (!IsPlan(mapping.start, mapping.size)) {
+      Unmap(mapping);
+      return {EINVAL};
+    }
+    plans[id] = mapping;
+    return {0, id};
+  }
+
+  Result RemovePlan() {
+    const std::uint32_t id = message.request.plan_id;
+    if (id >= internal::kMaxPlans) return {EINVAL};
+    Unmap(plans[id]);
+    plans[id] = {};
+    return {};
+  }
+
+  Result BeginSpawn(const Received& received) {
+    const LauncherRequest& request = message.request;
+    if (request.plan_id >= internal::kMaxPlans || plans[request.plan_id].start == nullptr) {
+      return {EINVAL};
+    }
+    const bool is_inline = request.inline_bytes != 0;
+    if (received.descriptor_count != internal::kSpawnDescriptors + (is_inline ? 0 : 1)) {
+      return {EINVAL};
+    }
+    if (is_inline) {
+      const auto follows = static_cast<std::uint64_t>(received.size) - sizeof(LauncherRequest);
+      if (request.inline_bytes != follows) return {EINVAL};
+      return BeginWith({message.command, follows}, received);
+    }
+    const int file = received.descriptors[internal::kSpawnDescriptors].get();
+    const Mapping mapping = Map(file, PROT_READ | PROT_WRITE);
+    if (mapping.start == nullptr) return {ENOMEM};
+    Result result = BeginWith(mapping, received);
+    Unmap(mapping);
+    return result;
+  }
+
+  Result BeginWith(const Mapping& command, const Received& received) {
+    if (!IsCommand(command.start, command.size)) return {EINVAL};
+    MakeVectors(command.start);
+    Spawn spawn;
+    spawn.plan = Plan(plans[message.request.plan_id].start);
+    spawn.command = Command(command.start);
+    for (int i = 0; i < 3; ++i) spawn.standard[i] = received.descriptors[i].get();
+    spawn.channel = received.descriptors[3].get();
+    spawn.launcher = self_.get();
+    spawn.file_mode_mask = file_mode_mask_;
+    spawn.identity = identity_;
+    Fd pidfd = Begin(spawn);
+    const int error = pidfd.error();
+    return {error, 0, static_cast<Fd&&>(pidfd)};
+  }
+
+  Identity identity_;
+  unsigned file_mode_mask_ = 022;
+  Fd self_;
+};
+
+}  // namespace
+}  // namespace cordon::launcher
+
+extern "C" [[noreturn]] void LauncherMain() {
+  cordon::launcher::Launcher launcher;
+  launcher.CleanUp();
+  launcher.Serve();
+}

@@ -1,0 +1,15 @@
+#include "landlock_abi.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace cordon::internal {
+
+int QueryLandlockAbi() {
+  const long abi = syscall(SYS_landlock_create_ruleset, nullptr, 0, kLandlockCreateRulesetVersion);
+  return abi < 0 ? 0 : static_cast<int>(std::min<long>(abi, kLandlockNewestKnownAbi));
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,77 @@
+#include "launcher/command.h"
+
+#include <asm/ioctls.h>
+#include <linux/sched.h>
+#include <linux/signal.h>
+
+#include "launcher/exec.h"
+#include "launcher/landlock.h"
+#include "launcher/process_state.h"
+#include "launcher/seccomp.h"
+
+namespace cordon::launcher {
+namespace {
+
+struct Start {
+  const Spawn* spawn;
+  Outcome outcome;  // Of the child, which shares the memory until it executes the command.
+};
+
+int MoveDescriptors(const Spawn& spawn) {
+  for (int i = 0; i < 3; ++i) {
+    if (const int error = MakeDescriptor(spawn.standard[i], i)) return error;
+  }
+  CloseFrom(3);
+  return 0;
+}
+
+int EnterSession(const Command& command) {
+  if (const int error = ErrorOf(Call(__NR_setsid))) return error;
+  if (command.header->controlling_terminal == 0) return 0;
+  return ErrorOf(Call(__NR_ioctl, 0, TIOCSCTTY, 0));
+}
+
+Outcome BecomeCommand(const Spawn& spawn) {
+  if (const int error = MoveDescriptors(spawn)) return At(Step::kInit, error);
+  if (const int error = EnterSession(spawn.command)) return At(Step::kInit, error);
+  Call(__NR_umask, spawn.file_mode_mask);
+  const char* folder = spawn.command.Text(spawn.command.header->working_directory);
+  if (const int error = ErrorOf(Call(__NR_chdir, folder))) {
+    return At(Step::kWorkingDirectory, error, folder);
+  }
+  const bool confined = spawn.plan.header->confined != 0;
+  if (confined) {
+    if (Outcome o = EnterLandlock(spawn.plan, spawn.command); !o.ok()) return o;
+  }
+  if (const int error = SetLimits(spawn.plan)) return At(Step::kLimits, error);
+  UnblockAllSignals();
+  if (confined) {
+    if (const int error = EnterSeccomp(spawn.plan)) return At(Step::kSeccomp, error);
+  }
+  return At(Step::kExec, Execute(spawn.command));
+}
+
+void RunChild(void* argument) {
+  auto* start = static_cast<Start*>(argument);
+  start->outcome = BecomeCommand(*start->spawn);
+  Exit(1);
+}
+
+alignas(16) char child_stack[64 * 1024];
+
+}  // namespace
+
+Outcome StartCommand(const Spawn& spawn, int* pid) {
+  Start start = {&spawn, {}};
+  const long child = CloneOnStack(CLONE_VM | CLONE_VFORK | SIGCHLD,
+                                  child_stack + sizeof(child_stack), RunChild, &start);
+  if (child < 0) return At(Step::kInit, ErrorOf(child));
+  // The compiler does not see the child write.
+  __asm__ volatile("" ::: "memory");
+  *pid = static_cast<int>(child);
+  if (start.outcome.ok()) return {};
+  Call(__NR_wait4, *pid, nullptr, 0, nullptr);
+  return start.outcome;
+}
+
+}  // namespace cordon::launcher

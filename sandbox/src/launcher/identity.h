@@ -1,0 +1,31 @@
+// Who the sandbox runs as: its own user namespace, in which only the caller's own user and group
+// exist, and no privilege that could come back.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_IDENTITY_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_IDENTITY_H_
+
+#include "launcher/outcome.h"
+
+namespace cordon::launcher {
+
+struct Identity {
+  unsigned uid = 0;
+  unsigned gid = 0;
+};
+
+// Effective ids, as the file system and kill(2) see them.
+[[nodiscard]] Identity OwnIdentity();
+
+// In a new user namespace: maps `identity` to itself and gives up setgroups(2), which is what the
+// kernel asks of the unprivileged (user_namespaces(7)).
+[[nodiscard]] int WriteIdMaps(const Identity& identity);
+
+// All five capability sets empty, the bounding set too. A process that may not touch its bounding
+// set keeps that, where `must` is false.
+[[nodiscard]] int DropCapabilities(bool must);
+
+[[nodiscard]] int SetNoNewPrivileges();
+
+}  // namespace cordon::launcher
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_IDENTITY_H_

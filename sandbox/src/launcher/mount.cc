@@ -1,0 +1,73 @@
+#include "launcher/mount.h"
+
+#include <linux/fcntl.h>
+#include <linux/openat2.h>
+
+namespace cordon::launcher {
+namespace {
+
+Fd Open(int folder, const char* path, int more_flags, std::uint64_t resolve) {
+  open_how how = {};
+  how.flags = static_cast<std::uint64_t>(O_PATH | O_CLOEXEC | more_flags);
+  how.resolve = resolve;
+  return Fd(Call(__NR_openat2, folder, path, &how, sizeof(how)));
+}
+
+int SetMountAttributes(int place, unsigned flags, const mount_attr& attributes) {
+  return ErrorOf(
+      Call(__NR_mount_setattr, place, "", AT_EMPTY_PATH | flags, &attributes, sizeof(attributes)));
+}
+
+constexpr std::uint64_t kPropagatePrivate = 1 << 18;  // MS_PRIVATE, which mount_setattr(2) takes.
+
+}  // namespace
+
+Fd OpenBeneath(int folder, const char* path, int more_flags) {
+  return Open(folder, path, more_flags, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+}
+
+Fd OpenHost(const char* path) { return Open(AT_FDCWD, path, 0, RESOLVE_NO_SYMLINKS); }
+
+Fd CloneTree(int place, std::uint64_t attributes) {
+  Fd tree(Call(__NR_open_tree, place, "",
+               AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+  if (!tree.ok() || attributes == 0) return tree;
+  mount_attr wanted = {};
+  wanted.attr_set = attributes;
+  if (const int error = SetMountAttributes(tree.get(), AT_RECURSIVE, wanted)) return Fd(-error);
+  return tree;
+}
+
+Fd NewFileSystem(const char* type, const char* const* options, std::uint64_t attributes) {
+  const Fd context(Call(__NR_fsopen, type, FSOPEN_CLOEXEC));
+  if (!context.ok()) return Fd(-context.error());
+  for (; *options != nullptr; options += 2) {
+    const long set =
+        Call(__NR_fsconfig, context.get(), FSCONFIG_SET_STRING, options[0], options[1], 0);
+    if (ErrorOf(set) != 0) return Fd(set);
+  }
+  const long made = Call(__NR_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0);
+  if (ErrorOf(made) != 0) return Fd(made);
+  return Fd(Call(__NR_fsmount, context.get(), FSMOUNT_CLOEXEC, attributes));
+}
+
+int Attach(int mount, int place) {
+  return ErrorOf(Call(__NR_move_mount, mount, "", place, "",
+                      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+}
+
+int SetAttributes(int place, std::uint64_t attributes) {
+  mount_attr wanted = {};
+  wanted.attr_set = attributes;
+  return SetMountAttributes(place, 0, wanted);
+}
+
+int MakeAllPrivate() {
+  const Fd root(Call(__NR_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC));
+  if (!root.ok()) return root.error();
+  mount_attr wanted = {};
+  wanted.propagation = kPropagatePrivate;
+  return SetMountAttributes(root.get(), AT_RECURSIVE, wanted);
+}
+
+}  // namespace cordon::launcher

@@ -1,0 +1,42 @@
+// The mount calls that the view is made of, each on descriptors. Paths are resolved without
+// following symbolic links.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_MOUNT_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_MOUNT_H_
+
+#include <linux/mount.h>
+
+#include <cstdint>
+
+#include "launcher/fd.h"
+
+namespace cordon::launcher {
+
+// MOUNT_ATTR_* that no mount of a view is without, but for device nodes.
+inline constexpr std::uint64_t kPlainAttributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+// What is at `path`, relative to `folder` and beneath it, as O_PATH.
+[[nodiscard]] Fd OpenBeneath(int folder, const char* path, int more_flags = 0);
+// What is at the absolute host path `path`, as O_PATH.
+[[nodiscard]] Fd OpenHost(const char* path);
+
+// A detached copy of the mount tree at `place`, with all that is mounted below it, and with
+// `attributes` (MOUNT_ATTR_*) set on every mount of it.
+[[nodiscard]] Fd CloneTree(int place, std::uint64_t attributes);
+
+// A new file system as a detached mount. `options` are name, value, name, value, ..., nullptr.
+[[nodiscard]] Fd NewFileSystem(const char* type, const char* const* options,
+                               std::uint64_t attributes);
+
+// Puts a detached mount over `place`. Returns an errno.
+[[nodiscard]] int Attach(int mount, int place);
+
+// Sets attributes on the mount at `place` alone. Returns an errno.
+[[nodiscard]] int SetAttributes(int place, std::uint64_t attributes);
+
+// No mount event enters or leaves this namespace from now on. Returns an errno.
+[[nodiscard]] int MakeAllPrivate();
+
+}  // namespace cordon::launcher
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_MOUNT_H_

@@ -1,0 +1,114 @@
+#include "launcher/spawn.h"
+
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/signal.h>
+
+#include "launcher/command.h"
+#include "launcher/identity.h"
+#include "launcher/loopback.h"
+#include "launcher/mount.h"
+#include "launcher/process_state.h"
+#include "launcher/supervisor.h"
+#include "launcher/text.h"
+#include "launcher/view.h"
+
+namespace cordon::launcher {
+namespace {
+
+unsigned long CloneFlags(const wire::PlanHeader& plan) {
+  unsigned long flags = CLONE_PIDFD | SIGCHLD;
+  if (plan.namespaces == 0) return flags;
+  flags |=
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  return plan.host_network != 0 ? flags : flags | CLONE_NEWNET;
+}
+
+int SetHostName(const char* name) { return ErrorOf(Call(__NR_sethostname, name, Length(name))); }
+
+Outcome BuildView(const Spawn& spawn, const Identity& identity) {
+  View view(identity);
+  if (const int error = view.Begin()) return At(Step::kView, error);
+  if (Outcome o = view.Perform(spawn.plan, spawn.plan.header->view); !o.ok()) return o;
+  if (Outcome o = view.Perform(spawn.command, spawn.command.header->extra_view); !o.ok()) return o;
+  if (const int error = view.Finish()) return At(Step::kView, error);
+  return At(Step::kPivot, view.Enter());
+}
+
+// The ladder of the namespaces, in the order of the confinement.
+Outcome EnterNamespaces(const Spawn& spawn, const Identity& identity) {
+  const wire::PlanHeader& plan = *spawn.plan.header;
+  if (const int error = WriteIdMaps(identity)) return At(Step::kIdMaps, error);
+  if (plan.host_network == 0) {
+    if (const int error = RaiseLoopback()) return At(Step::kLoopback, error);
+  }
+  if (const int error = SetHostName(spawn.plan.Text(plan.host_name))) {
+    return At(Step::kHostName, error);
+  }
+  if (const int error = MakeAllPrivate()) return At(Step::kPropagation, error);
+  return BuildView(spawn, identity);
+}
+
+// What makes the first process a good parent of everything below it.
+Outcome BecomeSupervisor(bool is_init, int launcher) {
+  int error = ErrorOf(Call(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0));
+  SetDisposition(SIGCHLD, Disposition::kDefault);
+  if (error == 0 && is_init) {
+    // Kept across the steps before, which change no identity, and not needed by a supervisor that
+    // has to end its tree itself and watches the launcher for that.
+    error = ErrorOf(Call(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
+  } else if (error == 0) {
+    Call(__NR_setsid);
+    error = ErrorOf(Call(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+  }
+  // It may have ended before that was set; its pid is not visible from a pid namespace.
+  if (error == 0 && IsReadable(launcher)) Exit(1);
+  return At(Step::kInit, error);
+}
+
+Outcome GiveUpPrivileges(bool must) {
+  if (const int error = DropCapabilities(must)) return At(Step::kCapabilities, error);
+  return At(Step::kNoNewPrivileges, SetNoNewPrivileges());
+}
+
+Outcome SetUp(const Spawn& spawn) {
+  const wire::PlanHeader& plan = *spawn.plan.header;
+  const bool namespaces = plan.namespaces != 0;
+  if (namespaces) {
+    // The ids of before: inside, until they are mapped, everybody is nobody.
+    if (Outcome o = EnterNamespaces(spawn, spawn.identity); !o.ok()) return o;
+  }
+  if (plan.confined != 0) {
+    if (Outcome o = GiveUpPrivileges(namespaces); !o.ok()) return o;
+  }
+  return BecomeSupervisor(namespaces, spawn.launcher);
+}
+
+[[noreturn]] void RunFirstProcess(const Spawn& spawn) {
+  Outcome outcome = SetUp(spawn);
+  Supervised supervised;
+  if (outcome.ok()) {
+    supervised.started_microseconds = NowMicroseconds();
+    outcome = StartCommand(spawn, &supervised.command);
+  }
+  if (!outcome.ok()) {
+    ReportFailure(spawn.channel, outcome);
+    Exit(1);
+  }
+  supervised.channel = spawn.channel;
+  supervised.launcher = spawn.launcher;
+  supervised.is_init = spawn.plan.header->namespaces != 0;
+  Supervise(supervised);
+}
+
+}  // namespace
+
+Fd Begin(const Spawn& spawn) {
+  int pidfd = -1;
+  const long pid =
+      Call(__NR_clone, CloneFlags(*spawn.plan.header), nullptr, &pidfd, nullptr, nullptr);
+  if (pid == 0) RunFirstProcess(spawn);
+  return pid < 0 ? Fd(pid) : Fd(pidfd);
+}
+
+}  // namespace cordon::launcher

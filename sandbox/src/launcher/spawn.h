@@ -1,0 +1,28 @@
+// One spawn: from a plan, a command and four descriptors to a running sandbox.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_SPAWN_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_SPAWN_H_
+
+#include "launcher/fd.h"
+#include "launcher/identity.h"
+#include "launcher/plan_reader.h"
+
+namespace cordon::launcher {
+
+struct Spawn {
+  Plan plan;
+  Command command;
+  int standard[3] = {-1, -1, -1};
+  int channel = -1;
+  int launcher = -1;              // pidfd of this program.
+  unsigned file_mode_mask = 022;  // umask(2) for the command.
+  Identity identity;
+};
+
+// Makes the first process of the sandbox, which goes on by itself. Returns its pidfd, or the errno
+// of clone(2).
+[[nodiscard]] Fd Begin(const Spawn& spawn);
+
+}  // namespace cordon::launcher
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_SPAWN_H_

@@ -1,0 +1,193 @@
+#include "launcher/supervisor.h"
+
+#include <linux/fcntl.h>
+#include <linux/poll.h>
+#include <linux/resource.h>
+#include <linux/signal.h>
+#include <linux/time_types.h>
+#include <linux/wait.h>
+
+#include "launcher/descendants.h"
+#include "launcher/fd.h"
+#include "launcher/message.h"
+#include "launcher/process_state.h"
+#include "launcher/text.h"
+
+namespace cordon::launcher {
+namespace {
+
+using internal::SpawnControl;
+using internal::SpawnEvent;
+
+// Where the supervisor keeps what it holds, so that everything else can be closed.
+constexpr int kChannel = 0;
+constexpr int kSignals = 1;
+constexpr int kLauncher = 2;
+
+constexpr std::uint64_t kNever = ~std::uint64_t{0};
+// How long what cannot be killed (another user's, in uninterruptible sleep) is waited for.
+constexpr std::uint64_t kReapMicroseconds = 5'000'000;
+
+class Supervisor {
+ public:
+  explicit Supervisor(const Supervised& supervised) : supervised_(supervised) {}
+
+  [[noreturn]] void Run() {
+    HoldOnlyWhatIsNeeded();
+    Report(SpawnEvent::Kind::kStarted);
+    for (;;) {
+      if (NowMicroseconds() >= kill_at_) KillTree();
+      Wait(kill_at_);
+      if (launcher_gone_) Abandon();
+      ReadControls();
+      ReapUntilCommandEnds();
+    }
+  }
+
+ private:
+  void HoldOnlyWhatIsNeeded() {
+    const std::uint64_t child_ended = std::uint64_t{1} << (SIGCHLD - 1);
+    const Fd signals(
+        Call(__NR_signalfd4, -1, &child_ended, sizeof(child_ended), O_CLOEXEC | O_NONBLOCK));
+    // The lowest numbers may be taken by what is moved to them, so by way of high ones.
+    const long channel = Call(__NR_fcntl, supervised_.channel, F_DUPFD, 16);
+    const long launcher = Call(__NR_fcntl, supervised_.launcher, F_DUPFD, 16);
+    const long signal_copy = Call(__NR_fcntl, signals.get(), F_DUPFD, 16);
+    const bool held = channel >= 0 && launcher >= 0 && signal_copy >= 0 &&
+                      MakeDescriptor(static_cast<int>(channel), kChannel) == 0 &&
+                      MakeDescriptor(static_cast<int>(signal_copy), kSignals) == 0 &&
+                      MakeDescriptor(static_cast<int>(launcher), kLauncher) == 0;
+    if (!held) Exit(1);
+    CloseFrom(kLauncher + 1);
+  }
+
+  // Until something happened or `deadline` has come.
+  void Wait(std::uint64_t deadline) {
+    pollfd entries[] = {{kChannel, POLLIN, 0}, {kSignals, POLLIN, 0}, {kLauncher, POLLIN, 0}};
+    __kernel_timespec timeout = {};
+    if (deadline != kNever) {
+      const std::uint64_t now = NowMicroseconds();
+      const std::uint64_t left = deadline > now ? deadline - now : 0;
+      timeout.tv_sec = static_cast<long long>(left / 1'000'000);
+      timeout.tv_nsec = static_cast<long long>(left % 1'000'000) * 1000;
+    }
+    Call(__NR_ppoll, entries, 3, deadline == kNever ? nullptr : &timeout, nullptr, 0);
+    channel_ready_ = entries[0].revents != 0;
+    launcher_gone_ = entries[2].revents != 0;
+  }
+
+  void ReadControls() {
+    if (!channel_ready_) return;
+    SpawnControl control;
+    const Received received = Receive(kChannel, &control, sizeof(control));
+    if (received.size <= 0) Abandon();
+    if (received.size != sizeof(control)) return;
+    if (control.signal > 0 && control.signal <= 64) SignalTree(control.signal);
+    if (control.kill_after_milliseconds != 0 && kill_at_ == kNever) {
+      kill_at_ = NowMicroseconds() + std::uint64_t{control.kill_after_milliseconds} * 1000;
+    }
+  }
+
+  void ReapUntilCommandEnds() {
+    DrainSignals();
+    for (;;) {
+      int status = 0;
+      const long ended = Call(__NR_wait4, -1, &status, WNOHANG, nullptr);
+      if (ended <= 0) return;
+      if (ended == supervised_.command) Finish(status);
+    }
+  }
+
+  // The number of signals says nothing: they are merged while pending.
+  void DrainSignals() {
+    char record[128];  // struct signalfd_siginfo
+    while (Call(__NR_read, kSignals, record, sizeof(record)) > 0) {
+    }
+  }
+
+  void SignalTree(int signal) {
+    if (supervised_.is_init) {
+      Call(__NR_kill, -1, signal);  // All of the namespace but pid 1 (kill(2)).
+    } else {
+      SignalDescendants(signal);
+    }
+  }
+
+  void KillTree() {
+    kill_at_ = kNever;
+    SignalTree(SIGKILL);
+  }
+
+  // Until nothing is left, or only what does not die.
+  void EndTree() {
+    const std::uint64_t give_up = NowMicroseconds() + kReapMicroseconds;
+    for (;;) {
+      SignalTree(SIGKILL);
+      DrainSignals();
+      long ended;
+      do {
+        ended = Call(__NR_wait4, -1, nullptr, WNOHANG, nullptr);
+      } while (ended > 0);
+      if (ended < 0 || NowMicroseconds() >= give_up) return;
+      pollfd entry = {kSignals, POLLIN, 0};
+      const __kernel_timespec step = {0, 50'000'000};
+      Call(__NR_ppoll, &entry, 1, &step, nullptr, 0);
+    }
+  }
+
+  [[noreturn]] void Finish(int status) {
+    wait_status_ = status;
+    wall_microseconds_ = NowMicroseconds() - supervised_.started_microseconds;
+    EndTree();
+    Report(SpawnEvent::Kind::kEnded);
+    Exit(0);
+  }
+
+  // Nobody listens. When pid 1 of a namespace exits, the kernel kills the rest.
+  [[noreturn]] void Abandon() {
+    if (!supervised_.is_init) EndTree();
+    Exit(1);
+  }
+
+  void Report(SpawnEvent::Kind kind) const {
+    SpawnEvent event;
+    event.kind = kind;
+    event.wait_status = wait_status_;
+    event.wall_microseconds = wall_microseconds_;
+    if (kind == SpawnEvent::Kind::kEnded) AddUsage(&event);
+    Send(kChannel, &event, sizeof(event));
+  }
+
+  static void AddUsage(SpawnEvent* event) {
+    rusage usage = {};
+    if (ErrorOf(Call(__NR_getrusage, RUSAGE_CHILDREN, &usage)) != 0) return;
+    event->cpu_microseconds =
+        static_cast<std::uint64_t>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1'000'000 +
+        static_cast<std::uint64_t>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    event->max_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  }
+
+  const Supervised supervised_;
+  std::uint64_t kill_at_ = kNever;
+  bool channel_ready_ = false;
+  bool launcher_gone_ = false;
+  int wait_status_ = 0;
+  std::uint64_t wall_microseconds_ = 0;
+};
+
+}  // namespace
+
+void Supervise(const Supervised& supervised) { Supervisor(supervised).Run(); }
+
+void ReportFailure(int channel, const Outcome& outcome) {
+  SpawnEvent event;
+  event.kind = SpawnEvent::Kind::kFailed;
+  event.step = outcome.step;
+  event.error_number = outcome.error;
+  for (std::size_t i = 0; i + 1 < sizeof(event.detail) && outcome.detail[i] != '\0'; ++i) {
+    event.detail[i] = outcome.detail[i];
+  }
+  Send(channel, &event, sizeof(event));
+}
+
+}  // namespace cordon::launcher

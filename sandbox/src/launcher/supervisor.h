@@ -1,0 +1,30 @@
+// The sandbox's pid 1: reaps, passes signals on, and ends everything when the command has ended,
+// when its deadline has come or when nobody listens any more.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_SUPERVISOR_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_SUPERVISOR_H_
+
+#include <cstdint>
+
+#include "launcher/outcome.h"
+
+namespace cordon::launcher {
+
+struct Supervised {
+  int channel = -1;
+  int launcher = -1;  // Its pidfd.
+  int command = 0;    // pid
+  std::uint64_t started_microseconds = 0;
+  // Whether this is pid 1 of a namespace; else a subreaper, which looks for its descendants.
+  bool is_init = true;
+};
+
+// Reports the start, and at last the end. All signals are blocked; takes over all descriptors.
+[[noreturn]] void Supervise(const Supervised& supervised);
+
+// Says on `channel` that the set-up failed.
+void ReportFailure(int channel, const Outcome& outcome);
+
+}  // namespace cordon::launcher
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_SUPERVISOR_H_

@@ -1,0 +1,222 @@
+#include "launcher/view.h"
+
+#include "launcher/status.h"
+#include "launcher/text.h"
+#include "view_op_kind.h"
+
+namespace cordon::launcher {
+namespace {
+
+using internal::ViewOpKind;
+
+// Beneath the view's root, so without the leading slash.
+const char* Relative(const char* target) {
+  while (*target == '/') ++target;
+  return *target == '\0' ? "." : target;
+}
+
+std::uint64_t AttributesOf(const wire::ViewOpRecord& op) {
+  return kPlainAttributes | (op.read_only != 0 ? MOUNT_ATTR_RDONLY : 0) |
+         (op.executable != 0 ? 0 : MOUNT_ATTR_NOEXEC);
+}
+
+bool IsMissing(int error) { return error == ENOENT || error == ENOTDIR; }
+
+}  // namespace
+
+int View::Begin() {
+  constexpr const char* kOptions[] = {"mode", "0755", nullptr};
+  root_ = NewFileSystem("tmpfs", kOptions, kPlainAttributes);
+  if (!root_.ok()) return root_.error();
+  const Fd host_root(Call(__NR_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC));
+  if (!host_root.ok()) return host_root.error();
+  if (const int error = Attach(root_.get(), host_root.get())) return error;
+  return AddOwn(root_.get());
+}
+
+Outcome View::Perform(const Block& block, wire::List list) {
+  const auto* ops = block.Records<wire::ViewOpRecord>(list);
+  for (std::uint32_t i = 0; i < list.count; ++i) {
+    const int error = PerformOne(block, ops[i]);
+    if (error == 0 || (ops[i].optional != 0 && IsMissing(error))) continue;
+    const bool is_proc = static_cast<ViewOpKind>(ops[i].kind) == ViewOpKind::kProc;
+    return At(is_proc ? Step::kProc : Step::kView, error, block.Text(ops[i].target));
+  }
+  return {};
+}
+
+int View::PerformOne(const Block& block, const wire::ViewOpRecord& op) {
+  const char* target = Relative(block.Text(op.target));
+  const char* source = block.Text(op.source);
+  switch (static_cast<ViewOpKind>(op.kind)) {
+    case ViewOpKind::kDir:
+      return MakeFolder(target, op.mode);
+    case ViewOpKind::kFile:
+      return MakeFile(target, block.Data(op.data), op.data.size, op.mode);
+    case ViewOpKind::kSymlink:
+      return MakeLink(target, block.Data(op.data));
+    case ViewOpKind::kBind:
+    case ViewOpKind::kSocket:
+      return Bind(target, source, op);
+    case ViewOpKind::kProtect:
+      return Protect(target);
+    case ViewOpKind::kMask:
+      return Mask(target);
+    case ViewOpKind::kTmpfs:
+      return MountTmpfs(target, op);
+    case ViewOpKind::kPin:
+      return Pin(target, Relative(source));
+    case ViewOpKind::kProc:
+      return MountProc(target);
+    case ViewOpKind::kDev:
+      return MountDev(target, op.size_bytes);
+  }
+  return EINVAL;
+}
+
+int View::MakeFolder(const char* target, std::uint32_t mode) {
+  const char* name;
+  const Fd parent = ParentOf(target, &name);
+  if (!parent.ok()) return parent.error();
+  const Fd present = OpenBeneath(parent.get(), name);
+  if (present.ok()) return IsFolder(present.get()) ? 0 : ENOTDIR;
+  if (!IsOwn(parent.get())) return present.error();
+  return ErrorOf(Call(__NR_mkdirat, parent.get(), name, mode));
+}
+
+int View::MakeFile(const char* target, const char* data, std::uint32_t size, std::uint32_t mode) {
+  const char* name;
+  const Fd parent = ParentOf(target, &name);
+  if (!parent.ok()) return parent.error();
+  if (!IsOwn(parent.get())) return EROFS;
+  const Fd file(Call(__NR_openat, parent.get(), name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                     static_cast<int>(mode)));
+  if (!file.ok()) return file.error();
+  while (size > 0) {
+    const long written = Call(__NR_write, file.get(), data, size);
+    if (ErrorOf(written) != 0) return ErrorOf(written);
+    data += written;
+    size -= static_cast<std::uint32_t>(written);
+  }
+  return 0;
+}
+
+int View::MakeLink(const char* target, const char* text) {
+  const char* name;
+  const Fd parent = ParentOf(target, &name);
+  if (!parent.ok()) return parent.error();
+  if (!IsOwn(parent.get())) return EROFS;
+  return ErrorOf(Call(__NR_symlinkat, text, parent.get(), name));
+}
+
+int View::Bind(const char* target, const char* source, const wire::ViewOpRecord& op) {
+  const Fd from = OpenHost(source);
+  if (!from.ok()) return from.error();
+  FileStatus status;
+  if (const int error = StatusOf(from.get(), &status)) return error;
+  const bool checked = op.device != 0 || op.inode != 0;
+  if (checked && (DeviceNumber(status) != op.device || status.stx_ino != op.inode)) return ESTALE;
+  const Fd tree = CloneTree(from.get(), AttributesOf(op));
+  if (!tree.ok()) return tree.error();
+  const Fd place = Place(target, (status.stx_mode & kTypeMask) == kFolderType);
+  if (!place.ok()) return place.error();
+  return Attach(tree.get(), place.get());
+}
+
+int View::Protect(const char* target) {
+  const Fd place = OpenBeneath(root_.get(), target);
+  if (!place.ok()) return place.error();
+  const Fd tree = CloneTree(place.get(), kPlainAttributes | MOUNT_ATTR_RDONLY);
+  if (!tree.ok()) return tree.error();
+  return Attach(tree.get(), place.get());
+}
+
+int View::MountTmpfs(const char* target, const wire::ViewOpRecord& op) {
+  TextBuffer<16> mode;
+  mode.Add("0").AddNumber(op.mode, 8);
+  TextBuffer<24> size;
+  size.AddNumber(op.size_bytes);
+  const char* const all[] = {"mode", mode.get(), "size", size.get(), nullptr};
+  const char* const without_size[] = {"mode", mode.get(), nullptr};
+  const Fd mount =
+      NewFileSystem("tmpfs", op.size_bytes != 0 ? all : without_size, AttributesOf(op));
+  if (!mount.ok()) return mount.error();
+  const Fd place = Place(target, true);
+  if (!place.ok()) return place.error();
+  if (const int error = Attach(mount.get(), place.get())) return error;
+  return op.read_only != 0 ? 0 : AddOwn(mount.get());
+}
+
+int View::Finish() {
+  if (hidden_.ok()) {
+    if (const int error = Mask(kHiddenPlace)) return error;
+  }
+  return SetAttributes(root_.get(), kPlainAttributes | MOUNT_ATTR_RDONLY);
+}
+
+int View::Enter() {
+  if (const int error = ErrorOf(Call(__NR_fchdir, root_.get()))) return error;
+  // The old root is stacked onto the new one and then taken away: pivot_root(2), "Notes".
+  if (const int error = ErrorOf(Call(__NR_pivot_root, ".", "."))) return error;
+  constexpr int kDetach = 2;  // MNT_DETACH
+  if (const int error = ErrorOf(Call(__NR_umount2, ".", kDetach))) return error;
+  return ErrorOf(Call(__NR_chdir, "/"));
+}
+
+Fd View::Place(const char* target, bool folder) {
+  Fd present = OpenBeneath(root_.get(), target);
+  if (present.ok() || present.error() != ENOENT) return present;
+  const char* name;
+  const Fd parent = ParentOf(target, &name);
+  if (!parent.ok()) return Fd(-parent.error());
+  if (!IsOwn(parent.get())) return Fd(-ENOENT);
+  const long made = folder ? Call(__NR_mkdirat, parent.get(), name, 0755)
+                           : Call(__NR_mknodat, parent.get(), name, kRegularType | 0444, 0);
+  if (ErrorOf(made) != 0) return Fd(made);
+  return OpenBeneath(parent.get(), name);
+}
+
+Fd View::ParentOf(const char* target, const char** name) {
+  Fd folder = OpenBeneath(root_.get(), ".");
+  for (;;) {
+    const char* end = target;
+    while (*end != '/' && *end != '\0') ++end;
+    const char* rest = end;
+    while (*rest == '/') ++rest;
+    if (*rest == '\0') {
+      *name = target;
+      return folder;
+    }
+    TextBuffer<256> component;
+    component.Add(target, static_cast<std::size_t>(end - target));
+    if (!component.complete()) return Fd(-ENAMETOOLONG);
+    Fd next = OpenBeneath(folder.get(), component.get(), O_DIRECTORY);
+    if (next.error() == ENOENT && IsOwn(folder.get())) {
+      const long made = Call(__NR_mkdirat, folder.get(), component.get(), 0755);
+      if (ErrorOf(made) != 0) return Fd(made);
+      next = OpenBeneath(folder.get(), component.get(), O_DIRECTORY);
+    }
+    if (!next.ok()) return next;
+    folder = static_cast<Fd&&>(next);
+    target = rest;
+  }
+}
+
+bool View::IsOwn(int place) const {
+  FileStatus status;
+  if (StatusOf(place, &status) != 0) return false;
+  for (int i = 0; i < own_count_; ++i) {
+    if (own_[i] == Device{status.stx_dev_major, status.stx_dev_minor}) return true;
+  }
+  return false;
+}
+
+int View::AddOwn(int place) {
+  FileStatus status;
+  if (const int error = StatusOf(place, &status)) return error;
+  if (own_count_ == kMaxOwn) return ENOSPC;
+  own_[own_count_++] = {status.stx_dev_major, status.stx_dev_minor};
+  return 0;
+}
+
+}  // namespace cordon::launcher

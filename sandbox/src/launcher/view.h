@@ -1,0 +1,82 @@
+// The mount view: a tmpfs that holds only what the plan puts there, and becomes the root.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_VIEW_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_VIEW_H_
+
+#include <cstdint>
+
+#include "launcher/identity.h"
+#include "launcher/mount.h"
+#include "launcher/outcome.h"
+#include "launcher/plan_reader.h"
+
+namespace cordon::launcher {
+
+class View {
+ public:
+  explicit View(const Identity& identity) : identity_(identity) {}
+
+  // A fresh tmpfs over the host's root, which stays the root of this process.
+  [[nodiscard]] int Begin();
+  // Performs the steps in `list` of `block`, in their order.
+  [[nodiscard]] Outcome Perform(const Block& block, wire::List list);
+  // Closes what the steps needed: the hidden place, and the tmpfs for writing.
+  [[nodiscard]] int Finish();
+  // Makes it the root, with nothing of the host's below it, and the working directory.
+  [[nodiscard]] int Enter();
+
+ private:
+  static constexpr char kHiddenPlace[] = ".cordon";
+  static constexpr int kMaxOwn = 64;
+
+  struct Device {
+    std::uint32_t major;
+    std::uint32_t minor;
+    bool operator==(const Device&) const = default;
+  };
+
+  int PerformOne(const Block& block, const wire::ViewOpRecord& op);
+  int MakeFolder(const char* target, std::uint32_t mode);
+  int MakeFile(const char* target, const char* data, std::uint32_t size, std::uint32_t mode);
+  int MakeLink(const char* target, const char* text);
+  int Bind(const char* target, const char* source, const wire::ViewOpRecord& op);
+  int Protect(const char* target);
+  int Mask(const char* target);
+  int MountTmpfs(const char* target, const wire::ViewOpRecord& op);
+  int Pin(const char* target, const char* root);
+  int MountProc(const char* target);
+  int CoverProc(int proc);
+  int CoverReadOnly(int folder, const char* name);
+  int MountDev(const char* target, std::uint64_t shared_memory_bytes);
+  int MountSharedMemory(int dev, std::uint64_t bytes);
+
+  // The place `target`, made as a folder or an empty file where it is missing and may be made.
+  Fd Place(const char* target, bool folder);
+  // The folder that `target` is in, made where it is missing; `name` becomes the last component.
+  Fd ParentOf(const char* target, const char** name);
+  // A detached, read-only, mode 000 folder or file, for putting over `place`.
+  Fd MaskFor(int place);
+  // A second, hidden bind of the view's folder `root`, the same for the same folder.
+  Fd HiddenBind(const char* root);
+  int MakeHiddenPlace();
+
+  // Whether `name` in `folder` exists and belongs to the user of the sandbox.
+  [[nodiscard]] bool IsOurs(int folder, const char* name) const;
+  // Whether `place` lies in a tmpfs that was made here.
+  [[nodiscard]] bool IsOwn(int place) const;
+  int AddOwn(int place);
+
+  Identity identity_;
+  Fd root_;
+  // The tmpfs that were made here: only in those is anything made.
+  Device own_[kMaxOwn] = {};
+  int own_count_ = 0;
+  Fd hidden_;
+  int hidden_binds_ = 0;
+  const char* last_pin_root_ = nullptr;
+  Fd last_hidden_bind_;
+};
+
+}  // namespace cordon::launcher
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_VIEW_H_

@@ -1,0 +1,31 @@
+// How the launcher program comes to run: no fork of the caller, nothing inherited, and no child of
+// the caller that its SIGCHLD handling or wait(2) could see.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_START_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_START_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cordon/sdk/unique_fd.h"
+
+namespace cordon::internal {
+
+struct StartedLauncher {
+  UniqueFd socket;  // SOCK_SEQPACKET; see launcher_protocol.h.
+  UniqueFd pidfd;
+};
+
+// Where the program's image is executed from.
+enum class LauncherImage { kMemory, kFile };
+
+// From a sealed memory file, or from a file of mode 0700 in `directory` that is removed before this
+// returns. Returns kUnavailable with the errno when that is refused. The program is a grandchild
+// whose parent has ended, so init or the caller's subreaper reaps it; it is the caller's own child
+// only where the caller is one of these.
+[[nodiscard]] absl::StatusOr<StartedLauncher> StartLauncher(LauncherImage image,
+                                                            const std::string& directory);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_START_H_

@@ -1,0 +1,69 @@
+// For tests: a small plan, and a command run in it to its end.
+
+#ifndef CORDON_SANDBOX_SRC_SANDBOX_TESTING_H_
+#define CORDON_SANDBOX_SRC_SANDBOX_TESTING_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launcher.h"
+#include "plan.h"
+
+namespace cordon::internal::testing {
+
+inline constexpr std::chrono::seconds kDeadline{20};
+
+// A folder below TMPDIR that is removed with everything in it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+[[nodiscard]] ViewOp Bind(const std::string& path, bool read_only);
+[[nodiscard]] ViewOp Op(ViewOp::Kind kind, const std::string& target);
+
+// The system's programs read-only, /proc, /dev and an empty /tmp; no Landlock, no seccomp.
+[[nodiscard]] SandboxPlan SystemPlan();
+
+[[nodiscard]] CommandPlan Shell(const std::string& text);
+
+// Why this host can make no sandbox, or nothing. Tests skip with it.
+[[nodiscard]] std::string WhyNoNamespaces();
+
+struct Ran {
+  absl::Status status;             // Of Spawn.
+  std::string output;              // Standard output and error.
+  std::vector<SpawnEvent> events;  // In their order.
+  bool tree_ended = false;         // The pidfd became readable.
+
+  // The exit code; -1 when it did not get that far.
+  [[nodiscard]] int exit_code() const;
+  // The event when the set-up failed, else null.
+  [[nodiscard]] const SpawnEvent* failure() const;
+};
+
+[[nodiscard]] std::shared_ptr<Launcher> StartedLauncherOrFail();
+
+// Waits for the end of the tree, at most kDeadline.
+[[nodiscard]] Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command);
+
+// With a launcher of its own.
+[[nodiscard]] Ran Run(const SandboxPlan& plan, const CommandPlan& command);
+[[nodiscard]] Ran Run(const SandboxPlan& plan, const std::string& shell_text);
+
+// Waits until `fd` is readable or hung up; false after kDeadline.
+[[nodiscard]] bool WaitReadable(int fd);
+
+}  // namespace cordon::internal::testing
+
+#endif  // CORDON_SANDBOX_SRC_SANDBOX_TESTING_H_
