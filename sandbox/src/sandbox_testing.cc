@@ -72,8 +72,8 @@ CommandPlan Shell(const std::string& text) {
 
 int Ran::exit_code() const {
   if (events.empty() || events.back().kind != SpawnEvent::Kind::kEnded) return -1;
-  const int status = events.back().wait_status;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  const int wait_status = events.back().wait_status;
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
 }
 
 const SpawnEvent* Ran::failure() const {
