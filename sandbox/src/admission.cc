@@ -1,0 +1,236 @@
+#include "admission.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "cordon/sdk/capability.h"
+#include "cordon/sdk/command.h"
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+// A grant for files, in the terms of the path policy.
+struct FileSubject {
+  CapabilityKind kind = CapabilityKind::kFilesystemRead;
+  Axis axis = Axis::kRead;
+  Scope::Form form = Scope::Form::kPath;
+};
+
+std::optional<FileSubject> AsFileSubject(GrantClass grant_class) {
+  constexpr auto kRead = CapabilityKind::kFilesystemRead;
+  constexpr auto kWrite = CapabilityKind::kFilesystemWrite;
+  switch (grant_class) {
+    case GrantClass::kFilesystemPathRead:
+      return FileSubject{kRead, Axis::kRead, Scope::Form::kPath};
+    case GrantClass::kFilesystemPathWrite:
+      return FileSubject{kWrite, Axis::kWrite, Scope::Form::kPath};
+    case GrantClass::kFilesystemTreeRead:
+      return FileSubject{kRead, Axis::kRead, Scope::Form::kTree};
+    case GrantClass::kFilesystemTreeWrite:
+      return FileSubject{kWrite, Axis::kWrite, Scope::Form::kTree};
+    case GrantClass::kFilesystemHostRead:
+      return FileSubject{kRead, Axis::kRead, Scope::Form::kHost};
+    case GrantClass::kFilesystemHostWrite:
+      return FileSubject{kWrite, Axis::kWrite, Scope::Form::kHost};
+    case GrantClass::kCommandStart:
+    case GrantClass::kNetworkTarget:
+    case GrantClass::kNetworkBroad:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string SubjectText(const GrantSubject& subject) {
+  const std::string_view name = GrantClassName(subject.grant_class);
+  if (subject.target.empty()) return std::string(name);
+  return absl::StrFormat("%s %s", name, subject.target);
+}
+
+std::optional<Access>& AxisOf(PathRule& rule, Axis axis) {
+  switch (axis) {
+    case Axis::kRead:
+      return rule.read;
+    case Axis::kExecute:
+      return rule.execute;
+    case Axis::kWrite:
+      return rule.write;
+  }
+  return rule.read;
+}
+
+absl::Status Superfluous(const GrantSubject& subject) {
+  return MakeError(ErrorCode::kGrantWrongTarget,
+                   absl::StrFormat("a grant for %s was presented, which this command does not need",
+                                   SubjectText(subject)));
+}
+
+absl::Status CheckCommandAccess(Access access, bool has_authority, bool has_grants) {
+  if (access == Access::kDeny) {
+    return MakeError(ErrorCode::kPolicyDenied, "the profile denies commands");
+  }
+  if (access == Access::kGated && !has_authority) {
+    return MakeError(ErrorCode::kGrantRequired,
+                     "the profile gates commands, and this executor set was made without "
+                     "make_authority, so that none can be granted");
+  }
+  if (access == Access::kGated && !has_grants) {
+    return MakeError(ErrorCode::kGrantRequired,
+                     "the profile gates commands; present a grant for this one");
+  }
+  if (has_grants && !has_authority) {
+    return MakeError(ErrorCode::kGrantWrongExecutor,
+                     "grants were presented to an executor that cannot have issued them");
+  }
+  return absl::OkStatus();
+}
+
+// Exactly one grant to start a gated command, none for one that is allowed.
+absl::Status CheckStartGrants(Access command, const std::vector<GrantSubject>& subjects) {
+  bool found = false;
+  for (const GrantSubject& subject : subjects) {
+    if (subject.grant_class != GrantClass::kCommandStart) continue;
+    if (found || command != Access::kGated) return Superfluous(subject);
+    found = true;
+  }
+  if (found || command != Access::kGated) return absl::OkStatus();
+  return MakeError(ErrorCode::kGrantRequired,
+                   "none of the grants is one to start this command (command.start.v1)");
+}
+
+absl::Status CheckFileGrant(const Profile& profile, const GrantSubject& subject,
+                            const FileSubject& file) {
+  const bool host = file.form == Scope::Form::kHost;
+  const Scope scope{file.form, host ? "" : subject.target};
+  const absl::StatusOr<Access> access = profile.AccessFor(file.kind, ScopeText(scope));
+  if (!access.ok()) return access.status();
+  switch (*access) {
+    case Access::kDeny:
+      return MakeError(ErrorCode::kPolicyDenied,
+                       absl::StrFormat("the profile denies %s", SubjectText(subject)));
+    case Access::kGated:
+      return absl::OkStatus();
+    case Access::kAllow:
+      return Superfluous(subject);
+  }
+  return Superfluous(subject);
+}
+
+absl::Status CheckSubjects(const Profile& profile, Access command,
+                           const std::vector<GrantSubject>& subjects) {
+  absl::Status status = CheckStartGrants(command, subjects);
+  for (const GrantSubject& subject : subjects) {
+    if (!status.ok()) return status;
+    if (subject.grant_class == GrantClass::kCommandStart) continue;
+    const std::optional<FileSubject> file = AsFileSubject(subject.grant_class);
+    if (!file.has_value()) {
+      return MakeError(ErrorCode::kUnavailable,
+                       absl::StrFormat("%s cannot be granted: that needs the egress proxy, which "
+                                       "this version does not have",
+                                       SubjectText(subject)));
+    }
+    status = CheckFileGrant(profile, subject, *file);
+  }
+  return status;
+}
+
+absl::Status TargetChanged(const GrantSubject& subject) {
+  return MakeError(ErrorCode::kTargetChanged,
+                   absl::StrFormat("%s is no longer what was approved; ask again",
+                                   EscapeForDisplay(subject.target)));
+}
+
+absl::StatusOr<GrantedTarget> AcquireTarget(const GrantSubject& subject) {
+  absl::StatusOr<AcquiredPath> object = AcquirePath(subject.target);
+  // The approved path had no link in it.
+  if (Is(object.status(), ErrorCode::kPathEscape)) return TargetChanged(subject);
+  if (!object.ok()) return object.status();
+  if (object->identity != subject.identity) return TargetChanged(subject);
+  if (!object->identity.missing_suffix.empty()) {
+    return MakeError(ErrorCode::kNotFound,
+                     absl::StrFormat("%s does not exist, so that it cannot be shown to a command; "
+                                     "ask for the folder that will hold it",
+                                     EscapeForDisplay(subject.target)));
+  }
+  return GrantedTarget{subject.target, *std::move(object)};
+}
+
+// Raises what was gated to allowed within the subject's scope. What is denied there stays denied:
+// `PathPolicy` lets the narrower of two equal rules win, which is why a rule more is not enough.
+void AddToRules(const GrantSubject& subject, const FileSubject& file,
+                std::vector<PathRule>& rules) {
+  const PathShape shape = file.form == Scope::Form::kPath ? PathShape::kExact : PathShape::kTree;
+  for (PathRule& rule : rules) {
+    std::optional<Access>& access = AxisOf(rule, file.axis);
+    const bool covered = shape == PathShape::kTree
+                             ? IsWithin(rule.path, subject.target)
+                             : rule.path == subject.target && rule.shape == PathShape::kExact;
+    if (covered && access == Access::kGated) access = Access::kAllow;
+  }
+  PathRule granted;
+  granted.path = subject.target;
+  granted.shape = shape;
+  granted.origin = "grant";
+  AxisOf(granted, file.axis) = Access::kAllow;
+  rules.push_back(std::move(granted));
+}
+
+absl::Status CheckEffective(const PathPolicy& paths, const std::vector<GrantSubject>& subjects) {
+  for (const GrantSubject& subject : subjects) {
+    const std::optional<FileSubject> file = AsFileSubject(subject.grant_class);
+    if (!file.has_value()) continue;
+    const PathDecision decision = paths.Resolve(file->axis, subject.target);
+    if (decision.access == Access::kAllow) continue;
+    return MakeError(ErrorCode::kPolicyDenied,
+                     absl::StrFormat("the grant for %s has no effect, since reading it is not "
+                                     "allowed (%s)",
+                                     SubjectText(subject), decision.origin));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyFileGrants(const std::vector<GrantSubject>& subjects, CommandAdmission& into) {
+  std::vector<PathRule> rules = into.paths.rules();
+  for (const GrantSubject& subject : subjects) {
+    const std::optional<FileSubject> file = AsFileSubject(subject.grant_class);
+    if (!file.has_value()) continue;
+    if (file->form != Scope::Form::kHost) {
+      absl::StatusOr<GrantedTarget> target = AcquireTarget(subject);
+      if (!target.ok()) return target.status();
+      into.targets.push_back(*std::move(target));
+    }
+    AddToRules(subject, *file, rules);
+  }
+  into.paths = PathPolicy(std::move(rules), into.paths.globs());
+  return CheckEffective(into.paths, subjects);
+}
+
+}  // namespace
+
+absl::StatusOr<CommandAdmission> AdmitCommand(const Profile& profile, GrantAuthority* authority,
+                                              absl::Span<const Grant> grants,
+                                              const GrantBinding& binding) {
+  const absl::StatusOr<Access> command = profile.AccessFor(CapabilityKind::kCommandExecute, "");
+  if (!command.ok()) return command.status();
+  absl::Status status = CheckCommandAccess(*command, authority != nullptr, !grants.empty());
+  if (!status.ok()) return status;
+
+  CommandAdmission admission;
+  admission.paths = profile.paths();
+  if (grants.empty()) return admission;
+  absl::StatusOr<std::unique_ptr<Redemption>> redemption = authority->Verify(grants, binding);
+  if (!redemption.ok()) return redemption.status();
+  admission.redemption = *std::move(redemption);
+
+  const std::vector<GrantSubject>& subjects = admission.redemption->subjects();
+  status = CheckSubjects(profile, *command, subjects);
+  if (status.ok()) status = ApplyFileGrants(subjects, admission);
+  if (!status.ok()) return status;
+  for (const GrantSubject& subject : subjects) {
+    admission.grants.push_back({subject.grant_class, subject.target});
+  }
+  return admission;
+}
+
+}  // namespace cordon::internal

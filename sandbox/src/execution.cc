@@ -1,0 +1,257 @@
+#include "execution.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// For the end of a tree that was killed. It takes milliseconds; minutes would hide a fault.
+constexpr milliseconds kEndPatience = std::chrono::seconds(10);
+// For a supervisor that is no pid 1 to end its descendants before it is killed itself.
+constexpr milliseconds kSupervisorPatience = std::chrono::seconds(5);
+
+// glibc 2.36 is the first with a wrapper.
+void SendSignal(int pidfd, int signal) {
+  (void)syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
+}
+
+std::string DetailOf(const SpawnEvent& event) {
+  const auto* end = std::find(std::begin(event.detail), std::end(event.detail), '\0');
+  return std::string(std::begin(event.detail), end);
+}
+
+milliseconds InMilliseconds(std::uint64_t microseconds_count) {
+  return duration_cast<milliseconds>(microseconds(microseconds_count));
+}
+
+}  // namespace
+
+Execution::Execution(SpawnedSandbox spawned, ExecutionContext context)
+    : spawned_(std::move(spawned)), context_(std::move(context)) {}
+
+Execution::~Execution() { (void)Close(); }
+
+absl::Status Execution::AwaitStart() {
+  pollfd descriptors[] = {{channel_fd(), POLLIN, 0}, {exit_fd(), POLLIN, 0}};
+  while (true) {
+    (void)PollUntil(absl::MakeSpan(descriptors), SteadyTime::max());
+    const std::lock_guard lock(mutex_);
+    ReadEventsLocked();
+    if (started_.has_value()) return absl::OkStatus();
+    if (failed_.has_value() || ReadableNow(exit_fd())) return SetupFailureLocked();
+    // Shut down from the other side, and the proof of the end is on its way.
+    if (!channel_open_) descriptors[0].fd = -1;
+  }
+}
+
+bool Execution::ReadEvents() {
+  const std::lock_guard lock(mutex_);
+  ReadEventsLocked();
+  return channel_open_;
+}
+
+void Execution::ReadEventsLocked() {
+  while (channel_open_) {
+    SpawnEvent event;
+    const ssize_t size = recv(channel_fd(), &event, sizeof event, MSG_DONTWAIT);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size != sizeof event) {
+      channel_open_ = false;
+      return;
+    }
+    switch (event.kind) {
+      case SpawnEvent::Kind::kStarted:
+        started_ = std::chrono::steady_clock::now();
+        break;
+      case SpawnEvent::Kind::kFailed:
+        failed_ = event;
+        break;
+      case SpawnEvent::Kind::kEnded:
+        ended_ = event;
+        break;
+    }
+  }
+}
+
+std::optional<SteadyTime> Execution::started() const {
+  const std::lock_guard lock(mutex_);
+  return started_;
+}
+
+void Execution::EndingAs(Outcome::Kind kind) {
+  const std::lock_guard lock(mutex_);
+  ReadEventsLocked();
+  if (ended_.has_value() || ReadableNow(exit_fd())) return;
+  if (!ending_as_.has_value()) ending_as_ = kind;
+}
+
+void Execution::SendControl(const SpawnControl& control) {
+  const ssize_t sent = send(channel_fd(), &control, sizeof control, MSG_NOSIGNAL | MSG_DONTWAIT);
+  // A queue that is full means that nobody takes orders any more. After the end it is no error.
+  if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS)) Destroy();
+}
+
+void Execution::Interrupt() { SendControl({SIGINT, 0}); }
+
+void Execution::Terminate() {
+  if (terminated_.exchange(true)) return;
+  SendControl({SIGTERM, static_cast<std::uint32_t>(Process::kGrace.count())});
+}
+
+void Execution::Kill() { SendControl({SIGKILL, 0}); }
+
+void Execution::Destroy() {
+  {
+    const std::lock_guard lock(mutex_);
+    destroyed_ = true;
+    if (context_.report.lifetime == LifetimeContainment::kEnforced) {
+      SendSignal(exit_fd(), SIGKILL);
+    }
+  }
+  // Unlike a close, this reaches pid 1 also when a forked copy of this program holds the socket.
+  (void)shutdown(channel_fd(), SHUT_WR);
+}
+
+absl::StatusOr<RunResult> Execution::Wait(SteadyTime deadline) {
+  if (!ReadableUntil(exit_fd(), deadline)) {
+    return MakeError(ErrorCode::kTimeLimit, "the command still runs");
+  }
+  const std::lock_guard lock(mutex_);
+  if (!settled_.has_value()) SettleLocked();
+  return *settled_;
+}
+
+absl::Status Execution::Close() {
+  EndingAs(Outcome::Kind::kCancelled);
+  Destroy();
+  const SteadyTime begin = std::chrono::steady_clock::now();
+  if (!ReadableUntil(exit_fd(), begin + kSupervisorPatience)) SendSignal(exit_fd(), SIGKILL);
+  const absl::StatusOr<RunResult> result = Wait(begin + kEndPatience);
+  if (!Is(result.status(), ErrorCode::kTimeLimit)) return absl::OkStatus();
+  return MakeError(ErrorCode::kInternal,
+                   "the end of a command's process tree cannot be proved; close again to retry");
+}
+
+absl::Status Execution::SetupFailureLocked() const {
+  if (failed_.has_value()) {
+    const std::string detail = DetailOf(*failed_);
+    return MakeSetupFailure(StepName(failed_->step), failed_->error_number,
+                            detail.empty()
+                                ? "cannot start the command"
+                                : absl::StrFormat("cannot start the command (%s)", detail));
+  }
+  if (destroyed_) return MakeError(ErrorCode::kClosed, "closed before the command started");
+  return MakeSetupFailure("launcher", EPIPE, "the launcher ended before the command started");
+}
+
+Outcome Execution::OutcomeLocked() const {
+  Outcome outcome;
+  outcome.wall = duration_cast<milliseconds>(std::chrono::steady_clock::now() -
+                                             started_.value_or(handed_over_));
+  // Without a last word of pid 1 the tree was killed from outside.
+  const int status = ended_.has_value() ? ended_->wait_status : SIGKILL;
+  if (WIFEXITED(status)) {
+    outcome.code = WEXITSTATUS(status);
+  } else {
+    outcome.kind = Outcome::Kind::kSignaled;
+    outcome.signal = WTERMSIG(status);
+  }
+  if (ending_as_.has_value()) outcome.kind = *ending_as_;
+  if (!ended_.has_value()) return outcome;
+  if (ended_->wall_microseconds > 0) outcome.wall = InMilliseconds(ended_->wall_microseconds);
+  outcome.cpu = InMilliseconds(ended_->cpu_microseconds);
+  outcome.max_rss_bytes = ended_->max_rss_bytes;
+  return outcome;
+}
+
+void Execution::SettleLocked() {
+  ReadEventsLocked();
+  if (!started_.has_value() && !ended_.has_value()) {
+    settled_ = SetupFailureLocked();
+  } else {
+    RunResult result;
+    result.execution_id = context_.execution_id;
+    result.outcome = OutcomeLocked();
+    result.grants = context_.grants;
+    result.report = context_.report;
+    result.changed_protected = UndoCreatedNames(context_.absent);
+    settled_ = std::move(result);
+  }
+  LogExitLocked();
+  context_.plan.reset();
+  if (on_end_) on_end_();
+}
+
+void Execution::LogExitLocked() {
+  if (context_.log == nullptr) return;
+  LogRecord record{"exit", context_.execution_id, {}};
+  if (!settled_->ok()) {
+    record.fields.emplace_back("error", std::string(settled_->status().message()));
+  } else {
+    const Outcome& outcome = (*settled_)->outcome;
+    record.fields.emplace_back("outcome", std::string(OutcomeKindName(outcome.kind)));
+    if (outcome.code.has_value()) record.fields.emplace_back("code", absl::StrCat(*outcome.code));
+    if (outcome.signal.has_value()) {
+      record.fields.emplace_back("signal", absl::StrCat(*outcome.signal));
+    }
+    record.fields.emplace_back("wall_ms", absl::StrCat(outcome.wall.count()));
+  }
+  // The command has ended whether or not that can be written down.
+  (void)context_.log->Append(record);
+}
+
+absl::StatusOr<std::shared_ptr<Execution>> LiveExecutions::Start(
+    const std::function<absl::StatusOr<std::shared_ptr<Execution>>()>& spawn) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return MakeError(ErrorCode::kClosed, "the executor is closed");
+  absl::StatusOr<std::shared_ptr<Execution>> execution = spawn();
+  if (execution.ok()) running_.push_back(*execution);
+  return execution;
+}
+
+void LiveExecutions::Forget(const Execution* execution) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(running_, [execution](const auto& other) { return other.get() == execution; });
+}
+
+bool LiveExecutions::closed() {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+absl::Status LiveExecutions::Close() {
+  std::vector<std::shared_ptr<Execution>> running;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    running = running_;
+  }
+  // All at once first, so that the waits below overlap.
+  for (const auto& execution : running) {
+    execution->EndingAs(Outcome::Kind::kCancelled);
+    execution->Destroy();
+  }
+  absl::Status status;
+  for (const auto& execution : running) status.Update(execution->Close());
+  return status;
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,130 @@
+// One started command, from the hand-over to the launcher to the proof that its whole tree has
+// ended.
+
+#ifndef CORDON_SANDBOX_SRC_EXECUTION_H_
+#define CORDON_SANDBOX_SRC_EXECUTION_H_
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cordon/sdk/executor.h"
+#include "cordon/sdk/log_sink.h"
+#include "deadline_poll.h"
+#include "launcher.h"
+#include "plan.h"
+#include "registered_plan.h"
+#include "view.h"
+
+namespace cordon::internal {
+
+// What is known about an execution before it starts.
+struct ExecutionContext {
+  std::string execution_id;
+  CompileReport report;
+  std::vector<ConsumedGrant> grants;
+  std::vector<AbsentName> absent;              // Undone after the end.
+  std::shared_ptr<const RegisteredPlan> plan;  // Kept until the end.
+  LogSink* log = nullptr;                      // Borrowed.
+};
+
+// Safe from any thread.
+class Execution {
+ public:
+  Execution(SpawnedSandbox spawned, ExecutionContext context);
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+  ~Execution();  // Closes.
+
+  // Run once, at the end; set before the execution is shared.
+  void OnEnd(std::function<void()> callback) { on_end_ = std::move(callback); }
+
+  // For poll(2): the launcher's messages, and the proof of the end.
+  [[nodiscard]] int channel_fd() const { return spawned_.channel.get(); }
+  [[nodiscard]] int exit_fd() const { return spawned_.pidfd.get(); }
+
+  // Waits until the command runs. Returns kSetupFailed when it never will, kClosed when the
+  // execution was closed meanwhile.
+  [[nodiscard]] absl::Status AwaitStart();
+
+  // Takes in what the launcher has said, without blocking. True when there was something; false
+  // means that the channel need not be polled any more.
+  bool ReadEvents();
+
+  // When the command began to run; nothing before.
+  [[nodiscard]] std::optional<SteadyTime> started() const;
+
+  // Says why the tree is about to be ended, which decides the outcome's kind. The first one counts.
+  void EndingAs(Outcome::Kind kind);
+
+  // Effects on the tree; none after its end.
+  void Interrupt();
+  void Terminate();  // Once; pid 1 kills what is left after `Process::kGrace`.
+  void Kill();       // Through pid 1, which then still reports what was used.
+
+  // Kills from outside, without pid 1's help where the tree dies with it; does not wait.
+  void Destroy();
+
+  // Waits for the end of the tree and settles it. The captured streams of the result are empty.
+  // Returns kTimeLimit at `deadline`, kSetupFailed when the command was never started.
+  [[nodiscard]] absl::StatusOr<RunResult> Wait(SteadyTime deadline);
+
+  // Destroys and waits. Returns kInternal when the end cannot be proved; can be tried again.
+  [[nodiscard]] absl::Status Close();
+
+ private:
+  void ReadEventsLocked();
+  void SendControl(const SpawnControl& control);
+  [[nodiscard]] absl::Status SetupFailureLocked() const;
+  [[nodiscard]] Outcome OutcomeLocked() const;
+  void SettleLocked();
+  void LogExitLocked();
+
+  const SpawnedSandbox spawned_;
+  const SteadyTime handed_over_ = std::chrono::steady_clock::now();
+  std::function<void()> on_end_;
+  std::atomic<bool> terminated_ = false;
+
+  mutable std::mutex mutex_;
+  ExecutionContext context_;
+  bool channel_open_ = true;
+  bool destroyed_ = false;
+  std::optional<SteadyTime> started_;
+  std::optional<SpawnEvent> failed_;
+  std::optional<SpawnEvent> ended_;
+  std::optional<Outcome::Kind> ending_as_;
+  std::optional<absl::StatusOr<RunResult>> settled_;
+};
+
+// What an executor has running. Safe from any thread.
+class LiveExecutions {
+ public:
+  // Makes an execution with `spawn` and keeps it until its end. Returns kClosed, without calling
+  // `spawn`, once `Close` was called.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<Execution>> Start(
+      const std::function<absl::StatusOr<std::shared_ptr<Execution>>()>& spawn);
+
+  void Forget(const Execution* execution);
+
+  [[nodiscard]] bool closed();
+
+  // Prevents every later start and ends what runs. Returns kInternal when an end cannot be proved;
+  // what is left is kept and can be tried again.
+  [[nodiscard]] absl::Status Close();
+
+ private:
+  std::mutex mutex_;
+  bool closed_ = false;
+  std::vector<std::shared_ptr<Execution>> running_;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_EXECUTION_H_

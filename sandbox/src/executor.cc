@@ -1,0 +1,194 @@
+#include "executor.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "cordon/sdk/digest.h"
+#include "cordon/sdk/path_identity.h"
+#include "cordon/sdk/status.h"
+#include "output_pump.h"
+#include "process.h"
+
+namespace cordon::internal {
+namespace {
+
+// No proxy route can be configured yet.
+constexpr char kDirectRoute[] = "direct";
+
+absl::Status Cancelled() {
+  return MakeError(ErrorCode::kCancelled, "cancelled before the command started");
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<SandboxExecutor>> SandboxExecutor::Create(Parts parts) {
+  std::shared_ptr<SandboxExecutor> executor(new SandboxExecutor(std::move(parts)));
+  absl::StatusOr<ReadyPlan> plan = executor->CompileReady(executor->profile().paths(), {});
+  if (!plan.ok()) return plan.status();
+  executor->report_ = executor->parts_.report;
+  executor->report_.entries.insert(executor->report_.entries.end(), plan->entries.begin(),
+                                   plan->entries.end());
+  return executor;
+}
+
+absl::StatusOr<RunResult> SandboxExecutor::Run(const Command& command, const RunOptions& options) {
+  if (options.stop.stop_requested()) return Cancelled();
+  // What may fail for want of descriptors comes before any grant is spent.
+  absl::StatusOr<std::unique_ptr<OutputPump>> pump = OutputPump::Create(options);
+  if (!pump.ok()) return pump.status();
+  absl::StatusOr<UniqueFd> null = OpenNull();
+  if (!null.ok()) return null.status();
+
+  absl::StatusOr<PreparedSpawn> spawn = Prepare(command, options.execution_id, options.grants);
+  if (!spawn.ok()) return spawn.status();
+  if (options.stop.stop_requested()) return Cancelled();
+  absl::StatusOr<std::shared_ptr<Execution>> execution =
+      StartPrepared(live_, *std::move(spawn),
+                    {null->get(), (*pump)->standard_output(), (*pump)->standard_error()});
+  if (!execution.ok()) return execution.status();
+  return (*pump)->Run(**execution);
+}
+
+absl::StatusOr<std::unique_ptr<PreparedProcess>> SandboxExecutor::PrepareProcess(
+    const Command& command, const ProcessOptions& options) {
+  absl::StatusOr<ProcessStreams> streams = MakeProcessStreams(options);
+  if (!streams.ok()) return streams.status();
+  absl::StatusOr<PreparedSpawn> spawn = Prepare(command, options.execution_id, options.grants);
+  if (!spawn.ok()) return spawn.status();
+  return MakePreparedProcess(live_, *std::move(spawn), *std::move(streams));
+}
+
+GrantBinding SandboxExecutor::BindingFor(const Command& command,
+                                         std::string_view execution_id) const {
+  const absl::StatusOr<std::string> directory = ResolveSymlinks(command.working_directory);
+  GrantBinding binding;
+  binding.executor_id = parts_.executor_id;
+  binding.execution_id = std::string(execution_id);
+  binding.command_digest = CommandDigest(command);
+  binding.working_directory = directory.ok() ? *directory : command.working_directory;
+  binding.profile_fingerprint = profile().Fingerprint();
+  binding.route_fingerprint = kDirectRoute;
+  binding.guarantees = GuaranteesToBits(report_.guarantees);
+  return binding;
+}
+
+absl::Status SandboxExecutor::Close() {
+  absl::Status status = live_->Close();
+  if (parts_.authority != nullptr) parts_.authority->Close();
+  return status;
+}
+
+absl::StatusOr<PreparedSpawn> SandboxExecutor::Prepare(const Command& command,
+                                                       const std::string& execution_id,
+                                                       absl::Span<const Grant> grants) {
+  if (live_->closed()) return MakeError(ErrorCode::kClosed, "the executor is closed");
+  const std::string id = execution_id.empty() ? RandomId() : execution_id;
+  absl::StatusOr<PreparedSpawn> spawn = PrepareUnlogged(command, id, grants);
+  if (!spawn.ok()) LogRefusal(id, !grants.empty(), spawn.status());
+  return spawn;
+}
+
+absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& command,
+                                                               const std::string& execution_id,
+                                                               absl::Span<const Grant> grants) {
+  absl::Status status = ValidateCommand(command);
+  if (!status.ok()) return status;
+  absl::StatusOr<CommandAdmission> admission =
+      AdmitCommand(profile(), parts_.authority.get(), grants, BindingFor(command, execution_id));
+  if (!admission.ok()) return admission.status();
+  absl::StatusOr<Command> resolved = ResolveDirectory(command);
+  if (!resolved.ok()) return resolved.status();
+  status = CheckDirectory(admission->paths, resolved->working_directory);
+  if (!status.ok()) return status;
+  absl::StatusOr<ReadyPlan> plan = CompileReady(admission->paths, admission->targets);
+  if (!plan.ok()) return plan.status();
+  status = Spend(*admission, execution_id);
+  if (!status.ok()) return status;
+
+  PreparedSpawn spawn;
+  spawn.plan.argv = EffectiveArgv(*resolved);
+  spawn.plan.environment = parts_.environment;
+  spawn.plan.working_directory = resolved->working_directory;
+  spawn.paths = std::move(admission->paths);
+  spawn.context.execution_id = execution_id;
+  spawn.context.report = report_;
+  spawn.context.grants = std::move(admission->grants);
+  spawn.context.absent = std::move(plan->absent);
+  spawn.context.plan = std::move(plan->registered);
+  spawn.context.log = parts_.log;
+  spawn.command = *std::move(resolved);
+  return spawn;
+}
+
+absl::StatusOr<Command> SandboxExecutor::ResolveDirectory(const Command& command) const {
+  absl::StatusOr<std::string> directory = ResolveSymlinks(command.working_directory);
+  if (!directory.ok()) return directory.status();
+  struct stat status = {};
+  const std::string shown = EscapeForDisplay(command.working_directory);
+  if (stat(directory->c_str(), &status) != 0) {
+    return MakeErrnoError(errno, absl::StrFormat("cannot start in %s", shown));
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    return MakeError(ErrorCode::kNotFound,
+                     absl::StrFormat("cannot start in %s: it is no folder", shown));
+  }
+  Command resolved = command;
+  resolved.working_directory = *std::move(directory);
+  return resolved;
+}
+
+absl::Status SandboxExecutor::CheckDirectory(const PathPolicy& paths,
+                                             const std::string& directory) const {
+  if (profile().Settings().isolation == Isolation::kUnconfined) return absl::OkStatus();
+  const PathDecision decision = paths.Resolve(Axis::kRead, directory);
+  if (decision.access == Access::kAllow) return absl::OkStatus();
+  return MakeError(ErrorCode::kPolicyDenied,
+                   absl::StrFormat("cannot start in %s: reading it is not allowed (%s)",
+                                   EscapeForDisplay(directory), decision.origin));
+}
+
+absl::StatusOr<SandboxExecutor::ReadyPlan> SandboxExecutor::CompileReady(
+    const PathPolicy& paths, absl::Span<const GrantedTarget> targets) const {
+  absl::StatusOr<CompiledPlan> compiled = CompilePlan(parts_.plan_inputs, paths, targets);
+  if (!compiled.ok()) return compiled.status();
+  absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered =
+      RegisteredPlan::Create(parts_.launcher, compiled->plan);
+  if (!registered.ok()) return registered.status();
+  return ReadyPlan{*std::move(registered), std::move(compiled->absent),
+                   std::move(compiled->entries)};
+}
+
+absl::Status SandboxExecutor::Spend(CommandAdmission& admission,
+                                    const std::string& execution_id) const {
+  if (admission.redemption == nullptr) return absl::OkStatus();
+  absl::Status status = admission.redemption->Consume();
+  for (const ConsumedGrant& grant : admission.grants) {
+    if (!status.ok() || parts_.log == nullptr) break;
+    const absl::Status logged = parts_.log->Append(
+        {"grant.consumed",
+         execution_id,
+         {{"class", std::string(GrantClassName(grant.grant_class))}, {"target", grant.target}}});
+    if (!logged.ok()) {
+      status = MakeError(ErrorCode::kLogFailed, "the command was not started: the log failed");
+    }
+  }
+  return status;
+}
+
+void SandboxExecutor::LogRefusal(const std::string& execution_id, bool had_grants,
+                                 const absl::Status& refusal) const {
+  if (parts_.log == nullptr) return;
+  const std::optional<Error> error = ErrorOf(refusal);
+  LogRecord record{had_grants ? "grant.refused" : "refused", execution_id, {}};
+  if (error.has_value()) {
+    record.fields.emplace_back("code", std::string(ErrorCodeName(error->code)));
+  }
+  record.fields.emplace_back("message", std::string(refusal.message()));
+  (void)parts_.log->Append(record);
+}
+
+}  // namespace cordon::internal

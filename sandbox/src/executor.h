@@ -1,0 +1,87 @@
+// The executor of one key: admission, redemption, compilation and the start of commands, in this
+// order.
+
+#ifndef CORDON_SANDBOX_SRC_EXECUTOR_H_
+#define CORDON_SANDBOX_SRC_EXECUTOR_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "admission.h"
+#include "cordon/sdk/executor.h"
+#include "cordon/sdk/log_sink.h"
+#include "execution.h"
+#include "plan_compiler.h"
+#include "prepared_spawn.h"
+#include "registered_plan.h"
+
+namespace cordon::internal {
+
+// Safe from any thread.
+class SandboxExecutor final : public Executor {
+ public:
+  struct Parts {
+    std::string executor_id;
+    PlanInputs plan_inputs;  // With the profile.
+    CompileReport report;    // But for the entries about files.
+    std::vector<std::string> environment;
+    std::shared_ptr<Launcher> launcher;
+    std::shared_ptr<GrantAuthority> authority;  // May be null.
+    LogSink* log = nullptr;                     // Borrowed until `Close`.
+  };
+
+  // Compiles and registers the profile's own plan.
+  [[nodiscard]] static absl::StatusOr<std::shared_ptr<SandboxExecutor>> Create(Parts parts);
+
+  absl::StatusOr<RunResult> Run(const Command& command, const RunOptions& options) override;
+  absl::StatusOr<std::unique_ptr<PreparedProcess>> PrepareProcess(
+      const Command& command, const ProcessOptions& options) override;
+  GrantBinding BindingFor(const Command& command, std::string_view execution_id) const override;
+  std::shared_ptr<GrantAuthority> grant_authority() const override { return parts_.authority; }
+  const Profile& profile() const override { return parts_.plan_inputs.profile; }
+  const CompileReport& Report() const override { return report_; }
+
+  // Ends everything that runs, prevents what is prepared from starting, revokes the grants. Returns
+  // kInternal when the end of a tree cannot be proved; can be tried again.
+  [[nodiscard]] absl::Status Close();
+
+ private:
+  // A compiled plan that the launcher knows.
+  struct ReadyPlan {
+    std::shared_ptr<const RegisteredPlan> registered;
+    std::vector<AbsentName> absent;
+    std::vector<ReportEntry> entries;
+  };
+
+  explicit SandboxExecutor(Parts parts) : parts_(std::move(parts)) {}
+
+  [[nodiscard]] absl::StatusOr<PreparedSpawn> Prepare(const Command& command,
+                                                      const std::string& execution_id,
+                                                      absl::Span<const Grant> grants);
+  [[nodiscard]] absl::StatusOr<PreparedSpawn> PrepareUnlogged(const Command& command,
+                                                              const std::string& execution_id,
+                                                              absl::Span<const Grant> grants);
+  [[nodiscard]] absl::StatusOr<Command> ResolveDirectory(const Command& command) const;
+  [[nodiscard]] absl::Status CheckDirectory(const PathPolicy& paths,
+                                            const std::string& directory) const;
+  [[nodiscard]] absl::StatusOr<ReadyPlan> CompileReady(
+      const PathPolicy& paths, absl::Span<const GrantedTarget> targets) const;
+  [[nodiscard]] absl::Status Spend(CommandAdmission& admission,
+                                   const std::string& execution_id) const;
+  void LogRefusal(const std::string& execution_id, bool had_grants,
+                  const absl::Status& refusal) const;
+
+  const Parts parts_;
+  CompileReport report_;
+  const std::shared_ptr<LiveExecutions> live_ = std::make_shared<LiveExecutions>();
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_EXECUTOR_H_

@@ -1,0 +1,228 @@
+#include "cordon/sandbox/executor_set.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cordon/sandbox/probe.h"
+#include "cordon/sdk/digest.h"
+#include "cordon/sdk/status.h"
+#include "early_launcher.h"
+#include "environment.h"
+#include "executor.h"
+#include "namespaces_report.h"
+#include "resource_limits.h"
+#include "scratch.h"
+#include "seccomp_program.h"
+#include "unconfined.h"
+
+namespace cordon {
+namespace internal {
+namespace {
+
+// What all executors of a set share, fixed when the set is made.
+struct SetParts {
+  Profile profile;
+  ExecutorSetOptions options;
+  CompileReport report;
+  CompiledLimits limits;
+  std::string seccomp_program;
+  int landlock_abi = 0;
+  Variables caller_variables;
+  UserIdentity user;
+  std::unique_ptr<ScratchFolder> scratch;
+  std::shared_ptr<Launcher> launcher;
+};
+
+bool Unconfined(const Profile& profile) {
+  return profile.Settings().isolation == Isolation::kUnconfined;
+}
+
+class SandboxExecutorSet final : public ExecutorSet {
+ public:
+  explicit SandboxExecutorSet(SetParts parts) : parts_(std::move(parts)), report_(parts_.report) {}
+  ~SandboxExecutorSet() override { (void)Close(); }
+
+  // Makes an executor ahead, which the first `For` hands out: a profile that cannot be compiled
+  // here fails now, and the report is complete.
+  absl::Status MakeSpare() {
+    absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor = Make();
+    if (!executor.ok()) return executor.status();
+    report_ = (*executor)->Report();
+    spare_ = *std::move(executor);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::shared_ptr<Executor>> For(std::string_view key) override {
+    if (key.empty()) return MakeError(ErrorCode::kInvalidOption, "the key of an executor is empty");
+    const std::lock_guard lock(mutex_);
+    if (closed_) return MakeError(ErrorCode::kClosed, "the executor set is closed");
+    const auto known = executors_.find(key);
+    if (known != executors_.end()) return known->second;
+    if (executors_.size() >= parts_.options.max_executors) {
+      return MakeError(ErrorCode::kBusy, absl::StrFormat("this set has its maximum of %d executors",
+                                                         parts_.options.max_executors));
+    }
+    if (spare_ != nullptr) return executors_.emplace(key, std::move(spare_)).first->second;
+    absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor = Make();
+    if (!executor.ok()) return executor.status();
+    return executors_.emplace(key, *std::move(executor)).first->second;
+  }
+
+  absl::Status Close() override {
+    const std::uint64_t seen = close_attempts_.load();
+    const std::lock_guard lock(close_mutex_);
+    // A call that was at it meanwhile speaks for this one, too.
+    const bool done = close_attempts_.load() > 0 && close_status_.ok();
+    if (done || close_attempts_.load() != seen) return close_status_;
+    close_status_ = TryClose();
+    close_attempts_.fetch_add(1);
+    return close_status_;
+  }
+
+  const CompileReport& Report() const override { return report_; }
+
+ private:
+  absl::StatusOr<std::shared_ptr<SandboxExecutor>> Make() {
+    const std::string name = absl::StrCat(++folders_made_);
+    absl::StatusOr<ScratchFolders> folders = parts_.scratch->MakeExecutorFolders(name);
+    if (!folders.ok()) return folders.status();
+    absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor = MakeIn(*folders);
+    if (!executor.ok()) (void)parts_.scratch->RemoveExecutorFolders(name);
+    return executor;
+  }
+
+  absl::StatusOr<std::shared_ptr<SandboxExecutor>> MakeIn(const ScratchFolders& folders) {
+    SandboxExecutor::Parts parts;
+    parts.executor_id = RandomId();
+    if (parts_.options.make_authority) {
+      absl::StatusOr<std::shared_ptr<GrantAuthority>> authority =
+          parts_.options.make_authority(parts.executor_id);
+      if (!authority.ok()) return authority.status();
+      parts.authority = *std::move(authority);
+    }
+    parts.plan_inputs = {parts_.profile, folders, parts_.limits.limits, parts_.seccomp_program,
+                         parts_.landlock_abi};
+    parts.report = parts_.report;
+    parts.environment =
+        BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
+    parts.launcher = parts_.launcher;
+    parts.log = parts_.options.log;
+    const std::shared_ptr<GrantAuthority> authority = parts.authority;
+    absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor =
+        SandboxExecutor::Create(std::move(parts));
+    if (!executor.ok() && authority != nullptr) authority->Close();
+    return executor;
+  }
+
+  EnvironmentPaths PathsOf(const ScratchFolders& folders) const {
+    const ProfileConfig& settings = parts_.profile.Settings();
+    const bool isolated = settings.home == HomeMode::kIsolated;
+    return {isolated ? folders.home : settings.home_root,
+            Unconfined(parts_.profile) ? folders.temporary : "/tmp", folders.cache};
+  }
+
+  // Every step can be repeated. What may still run keeps its folder and its launcher.
+  absl::Status TryClose() {
+    std::vector<std::shared_ptr<SandboxExecutor>> executors;
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+      for (const auto& [key, executor] : executors_) executors.push_back(executor);
+      if (spare_ != nullptr) executors.push_back(spare_);
+    }
+    absl::Status status;
+    for (const auto& executor : executors) status.Update(executor->Close());
+    if (!status.ok()) return status;
+    parts_.launcher->Stop();
+    return parts_.scratch->Remove();
+  }
+
+  const SetParts parts_;
+  CompileReport report_;  // Complete before the set is shared.
+
+  std::mutex mutex_;
+  bool closed_ = false;
+  int folders_made_ = 0;
+  std::shared_ptr<SandboxExecutor> spare_;
+  std::map<std::string, std::shared_ptr<SandboxExecutor>, std::less<>> executors_;
+
+  std::mutex close_mutex_;
+  std::atomic<std::uint64_t> close_attempts_ = 0;
+  absl::Status close_status_;
+};
+
+absl::Status CheckOptions(const Profile& profile, const ExecutorSetOptions& options) {
+  if (!profile.valid()) {
+    return MakeError(ErrorCode::kInvalidProfile, "the profile is default-constructed");
+  }
+  if (options.scratch_root.empty()) {
+    return MakeError(ErrorCode::kInvalidOption,
+                     "scratch_root is mandatory: name an existing folder of yours");
+  }
+  if (options.max_executors == 0) {
+    return MakeError(ErrorCode::kInvalidOption, "max_executors is mandatory: at least 1");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ChooseConfinement(SetParts& parts) {
+  const bool root = geteuid() == 0;
+  const Limits& limits = parts.profile.Settings().limits;
+  if (Unconfined(parts.profile)) {
+    parts.limits = CompileLimits(limits, false, root);
+    parts.report = UnconfinedReport(parts.limits);
+    return absl::OkStatus();
+  }
+  absl::Status status = CheckSupported(parts.profile);
+  if (!status.ok()) return status;
+  const HostProbe& host = ProbeHost(parts.options.scratch_root);
+  status = CheckTier(parts.options.backend, host);
+  if (!status.ok()) return status;
+  absl::StatusOr<std::string> seccomp = CompileSeccompProgram();
+  if (!seccomp.ok()) return seccomp.status();
+  parts.seccomp_program = *std::move(seccomp);
+  parts.landlock_abi = host.landlock_abi;
+  parts.limits = CompileLimits(limits, true, root);
+  parts.report = NamespacesReport(parts.profile, host, parts.limits);
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace internal
+
+absl::StatusOr<std::unique_ptr<ExecutorSet>> ExecutorSet::Create(const Profile& profile,
+                                                                 ExecutorSetOptions options) {
+  absl::Status status = internal::CheckOptions(profile, options);
+  if (!status.ok()) return status;
+  internal::SetParts parts;
+  parts.profile = profile;
+  parts.options = std::move(options);
+  status = internal::ChooseConfinement(parts);
+  if (status.ok()) status = internal::CheckRequired(profile, parts.report);
+  if (!status.ok()) return status;
+
+  absl::StatusOr<std::unique_ptr<internal::ScratchFolder>> scratch =
+      internal::ScratchFolder::Create(parts.options.scratch_root);
+  if (!scratch.ok()) return scratch.status();
+  parts.scratch = *std::move(scratch);
+  absl::StatusOr<std::shared_ptr<internal::Launcher>> launcher =
+      internal::TakeLauncher(parts.scratch->path());
+  if (!launcher.ok()) return launcher.status();
+  parts.launcher = *std::move(launcher);
+  parts.caller_variables = internal::CallerVariables();
+  parts.user = internal::CurrentUser();
+  auto set = std::make_unique<internal::SandboxExecutorSet>(std::move(parts));
+  status = set->MakeSpare();
+  if (!status.ok()) return status;
+  return set;
+}
+
+}  // namespace cordon

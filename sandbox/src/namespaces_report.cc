@@ -1,0 +1,130 @@
+#include "namespaces_report.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+// Landlock scopes abstract unix sockets and signals from this version on (landlock(7)).
+constexpr int kAbiWithScopes = 6;
+
+std::string LayerText(const LayerProbe& layer) {
+  return absl::StrFormat("%s (%s: %s): %s", layer.layer, layer.step,
+                         std::string(std::strerror(layer.error_number)), layer.fix);
+}
+
+absl::Status Unavailable(std::string_view message) {
+  return MakeError(ErrorCode::kUnavailable, message);
+}
+
+// Why `report` lacks the guarantee `name`, and what to do.
+std::string ReasonFor(std::string_view name, const Profile& profile, const CompileReport& report) {
+  if (report.level == Level::kNone) {
+    return "the profile is unconfined: set isolation to sandboxed";
+  }
+  if (name == "resource_limits") {
+    std::vector<std::string> details;
+    for (const ReportEntry& entry : report.entries) {
+      if (entry.feature.rfind("limits", 0) != 0) continue;
+      if (entry.status != FeatureStatus::kEnforced) details.push_back(entry.detail);
+    }
+    return absl::StrJoin(details, "; ");
+  }
+  if (name.find("network") != std::string_view::npos &&
+      profile.Settings().network == Access::kAllow) {
+    return "the profile leaves the network open: set network to deny or gated";
+  }
+  return absl::StrFormat("the %s tier does not give it", report.backend);
+}
+
+ReportEntry NetworkEntry(bool open, int landlock_abi) {
+  if (!open) {
+    return {"network", FeatureStatus::kEnforced,
+            "a network namespace of its own with nothing but its loopback"};
+  }
+  std::string detail = "the profile allows the host's network";
+  if (landlock_abi < kAbiWithScopes) {
+    absl::StrAppend(&detail,
+                    "; abstract unix sockets of the host are reachable, too: that needs Landlock "
+                    "with scopes (Linux 6.12)");
+  }
+  return {"network", FeatureStatus::kUnenforced, detail};
+}
+
+}  // namespace
+
+absl::Status CheckTier(Backend backend, const HostProbe& host) {
+  if (backend == Backend::kLandlock) {
+    return Unavailable(
+        "the landlock tier is not part of this version; use the namespaces tier (Backend::kAuto)");
+  }
+  if (host.tier == Tier::kNamespaces) return absl::OkStatus();
+  std::vector<std::string> failed;
+  for (const LayerProbe& layer : host.layers) {
+    if (!layer.ok) failed.push_back(LayerText(layer));
+  }
+  return Unavailable(
+      absl::StrCat("this host cannot build the namespaces tier: ", absl::StrJoin(failed, "; ")));
+}
+
+absl::Status CheckSupported(const Profile& profile) {
+  const ProfileConfig& settings = profile.Settings();
+  // With the host's own network, or unconfined, everything on these lists is reachable anyway.
+  if (settings.network == Access::kAllow) return absl::OkStatus();
+  std::vector<std::string> missing;
+  if (!settings.network_targets.empty()) missing.emplace_back("network_targets");
+  if (!settings.loopback_ports.empty()) missing.emplace_back("loopback_ports");
+  if (!settings.publish_ports.empty()) missing.emplace_back("publish_ports");
+  if (missing.empty()) return absl::OkStatus();
+  return Unavailable(absl::StrFormat(
+      "the profile sets %s, which need the egress proxy; this version has none: remove them, or "
+      "set network to allow to leave the network unconfined",
+      absl::StrJoin(missing, ", ")));
+}
+
+absl::Status CheckRequired(const Profile& profile, const CompileReport& report) {
+  std::vector<std::string> missing;
+  for (const std::string_view name :
+       GuaranteeNames(Missing(profile.RequiredGuarantees(), report.guarantees))) {
+    missing.push_back(absl::StrFormat("%s (%s)", name, ReasonFor(name, profile, report)));
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return Unavailable(
+      absl::StrCat("required guarantees cannot be given: ", absl::StrJoin(missing, "; ")));
+}
+
+CompileReport NamespacesReport(const Profile& profile, const HostProbe& host,
+                               const CompiledLimits& limits) {
+  const bool open = profile.Settings().network == Access::kAllow;
+  CompileReport report;
+  report.backend = std::string(TierName(Tier::kNamespaces));
+  report.level = Level::kFull;
+  report.lifetime = LifetimeContainment::kEnforced;
+  report.guarantees.process_boundary = true;
+  report.guarantees.write_boundary = true;
+  report.guarantees.read_boundary = true;
+  report.guarantees.env_scrub = true;
+  // Nothing at all is reachable, and so nothing that was not granted.
+  report.guarantees.network_boundary = !open;
+  report.guarantees.address_network = !open;
+  report.guarantees.target_network = !open;
+  report.guarantees.resource_limits = limits.whole_tree;
+  report.entries = {
+      {"process", FeatureStatus::kEnforced,
+       "user, pid, ipc, uts and cgroup namespaces, no capabilities, no_new_privs, seccomp"},
+      {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"},
+      NetworkEntry(open, host.landlock_abi)};
+  report.entries.insert(report.entries.end(), limits.entries.begin(), limits.entries.end());
+  return report;
+}
+
+}  // namespace cordon::internal

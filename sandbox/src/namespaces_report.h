@@ -1,0 +1,33 @@
+// What the namespaces tier can promise for a profile, and why nothing can when it cannot.
+
+#ifndef CORDON_SANDBOX_SRC_NAMESPACES_REPORT_H_
+#define CORDON_SANDBOX_SRC_NAMESPACES_REPORT_H_
+
+#include "absl/status/status.h"
+#include "cordon/sandbox/executor_set.h"
+#include "cordon/sandbox/probe.h"
+#include "cordon/sdk/enforcement_report.h"
+#include "cordon/sdk/profile.h"
+#include "resource_limits.h"
+
+namespace cordon::internal {
+
+// Returns kUnavailable when `host` cannot build the tier that `backend` asks for, naming each layer
+// that failed and the fix.
+[[nodiscard]] absl::Status CheckTier(Backend backend, const HostProbe& host);
+
+// Returns kUnavailable for what a profile asks and this version has not got: it would otherwise be
+// silently ignored.
+[[nodiscard]] absl::Status CheckSupported(const Profile& profile);
+
+// Returns kUnavailable, naming each guarantee that `profile` requires and `report` lacks, with the
+// reason and the fix.
+[[nodiscard]] absl::Status CheckRequired(const Profile& profile, const CompileReport& report);
+
+// The report but for its entries about files, which the compiled view adds.
+[[nodiscard]] CompileReport NamespacesReport(const Profile& profile, const HostProbe& host,
+                                             const CompiledLimits& limits);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_NAMESPACES_REPORT_H_

@@ -1,0 +1,156 @@
+#include "output_pump.h"
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+// For pid 1 to do what it was told, before the tree is destroyed from outside.
+constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(1);
+
+}  // namespace
+
+absl::StatusOr<Pipe> MakePipe() {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) != 0) return MakeErrnoError(errno, "cannot make a pipe");
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+void OutputPump::Raise::operator()() const { (void)eventfd_write(fd, 1); }
+
+absl::StatusOr<std::unique_ptr<OutputPump>> OutputPump::Create(const RunOptions& options) {
+  absl::StatusOr<Pipe> standard_output = MakePipe();
+  if (!standard_output.ok()) return standard_output.status();
+  absl::StatusOr<Pipe> standard_error = MakePipe();
+  if (!standard_error.ok()) return standard_error.status();
+  UniqueFd stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stop.valid()) return MakeErrnoError(errno, "cannot make an event descriptor");
+  return std::unique_ptr<OutputPump>(new OutputPump(options, *std::move(standard_output),
+                                                    *std::move(standard_error), std::move(stop)));
+}
+
+OutputPump::OutputPump(const RunOptions& options, Pipe standard_output, Pipe standard_error,
+                       UniqueFd stop)
+    : timeout_(options.timeout),
+      room_(options.max_output_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
+      buffer_(kReadBytes),
+      streams_{{{std::move(standard_output), {options.head_bytes, options.tail_bytes}},
+                {std::move(standard_error), {options.head_bytes, options.tail_bytes}}}},
+      stop_(std::move(stop)),
+      on_stop_(options.stop, Raise{stop_.get()}) {
+  for (Stream& stream : streams_) (void)fcntl(stream.pipe.reader.get(), F_SETFL, O_NONBLOCK);
+}
+
+absl::StatusOr<RunResult> OutputPump::Run(Execution& execution) {
+  for (Stream& stream : streams_) stream.pipe.writer.Reset();
+  // A set-up that hangs must not outlive the limit either; the command's own time starts later.
+  SetTimeLimit(std::chrono::steady_clock::now());
+  while (!ReadableNow(execution.exit_fd())) WaitForOneThing(execution);
+  for (Stream& stream : streams_) ReadRest(stream);
+
+  absl::StatusOr<RunResult> result = execution.Wait(SteadyTime::max());
+  if (!result.ok()) return result;
+  Outcome::Kind& kind = result->outcome.kind;
+  // It may have been over the limit and gone before anybody had read that much.
+  const bool by_itself = kind == Outcome::Kind::kExited || kind == Outcome::Kind::kSignaled;
+  if (over_limit_ && by_itself) kind = Outcome::Kind::kOutputLimit;
+  result->standard_output = std::move(streams_[0].capture).Finish();
+  result->standard_error = std::move(streams_[1].capture).Finish();
+  return result;
+}
+
+void OutputPump::WaitForOneThing(Execution& execution) {
+  pollfd descriptors[] = {{streams_[0].pipe.reader.get(), POLLIN, 0},
+                          {streams_[1].pipe.reader.get(), POLLIN, 0},
+                          {channel_done_ ? -1 : execution.channel_fd(), POLLIN, 0},
+                          {ending_ ? -1 : stop_.get(), POLLIN, 0},
+                          {execution.exit_fd(), POLLIN, 0}};
+  if (!PollUntil(absl::MakeSpan(descriptors), next_deadline_)) OnDeadline(execution);
+  if (descriptors[2].revents != 0) OnChannel(execution);
+  if (descriptors[3].revents != 0) End(execution, Outcome::Kind::kCancelled);
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (descriptors[i].revents != 0) (void)Read(streams_[i], buffer_.size());
+  }
+  if (over_limit_) EndAtOutputLimit(execution);
+}
+
+void OutputPump::SetTimeLimit(SteadyTime from) {
+  if (timeout_.has_value() && !ending_) next_deadline_ = from + *timeout_;
+}
+
+void OutputPump::OnChannel(Execution& execution) {
+  const bool was_started = execution.started().has_value();
+  channel_done_ = !execution.ReadEvents();
+  const std::optional<SteadyTime> started = execution.started();
+  if (!was_started && started.has_value()) SetTimeLimit(*started);
+}
+
+void OutputPump::OnDeadline(Execution& execution) {
+  if (!ending_) return End(execution, Outcome::Kind::kTimedOut);
+  execution.Destroy();
+  next_deadline_ = SteadyTime::max();
+}
+
+// Asks the tree to end; pid 1 kills it after the grace. Past that it is destroyed from outside.
+void OutputPump::End(Execution& execution, Outcome::Kind kind) {
+  if (ending_) return;
+  ending_ = true;
+  execution.EndingAs(kind);
+  execution.Terminate();
+  next_deadline_ = std::chrono::steady_clock::now() + Process::kGrace + kPatience;
+}
+
+void OutputPump::EndAtOutputLimit(Execution& execution) {
+  if (killed_) return;
+  killed_ = true;
+  ending_ = true;
+  execution.EndingAs(Outcome::Kind::kOutputLimit);
+  execution.Kill();
+  next_deadline_ = std::chrono::steady_clock::now() + kPatience;
+}
+
+// Returns how many bytes it read; 0 when there are none now, or never will be.
+std::size_t OutputPump::Read(Stream& stream, std::size_t most) {
+  UniqueFd& pipe = stream.pipe.reader;
+  const ssize_t size = read(pipe.get(), buffer_.data(), std::min(most, buffer_.size()));
+  if (size > 0) {
+    Keep(stream, {buffer_.data(), static_cast<std::size_t>(size)});
+    return static_cast<std::size_t>(size);
+  }
+  if (size == 0 || (errno != EAGAIN && errno != EINTR)) pipe.Reset();
+  return 0;
+}
+
+void OutputPump::Keep(Stream& stream, std::string_view bytes) {
+  const std::size_t fits = std::min<std::uint64_t>(room_, bytes.size());
+  stream.capture.Add(bytes.substr(0, fits));
+  stream.capture.Discard(bytes.substr(fits));
+  room_ -= fits;
+  over_limit_ = over_limit_ || fits < bytes.size();
+}
+
+// What is in the pipe now and no more: somebody outside may have been handed its other end.
+void OutputPump::ReadRest(Stream& stream) {
+  int available = 0;
+  const int pipe = stream.pipe.reader.get();
+  if (pipe < 0 || ioctl(pipe, FIONREAD, &available) != 0) return;
+  std::size_t left = static_cast<std::size_t>(std::max(available, 0));
+  while (left > 0) {
+    const std::size_t size = Read(stream, left);
+    if (size == 0) return;
+    left -= size;
+  }
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,66 @@
+#include "prepared_spawn.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "cordon/sdk/digest.h"
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+absl::Status LogSpawn(const PreparedSpawn& spawn) {
+  const ExecutionContext& context = spawn.context;
+  if (context.log == nullptr) return absl::OkStatus();
+  const absl::Status status =
+      context.log->Append({"spawn",
+                           context.execution_id,
+                           {{"command", CommandDisplay(spawn.command)},
+                            {"command_sha256", DigestHex(CommandDigest(spawn.command))},
+                            {"directory", EscapeForDisplay(spawn.command.working_directory)},
+                            {"backend", context.report.backend},
+                            {"level", std::string(LevelName(context.report.level))}}});
+  if (status.ok()) return status;
+  return MakeError(ErrorCode::kLogFailed, "the command was not started, since the log failed");
+}
+
+void LogStartFailure(const PreparedSpawn& spawn, const absl::Status& failure) {
+  if (spawn.context.log == nullptr) return;
+  (void)spawn.context.log->Append(
+      {"exit", spawn.context.execution_id, {{"error", std::string(failure.message())}}});
+}
+
+absl::StatusOr<std::shared_ptr<Execution>> HandOver(const std::shared_ptr<LiveExecutions>& live,
+                                                    PreparedSpawn& spawn,
+                                                    const SpawnStreams& streams) {
+  absl::Status logged = LogSpawn(spawn);
+  if (!logged.ok()) return logged;
+  const RegisteredPlan& plan = *spawn.context.plan;
+  absl::StatusOr<SpawnedSandbox> sandbox =
+      plan.launcher().Spawn(plan.id(), spawn.plan, streams.standard_input, streams.standard_output,
+                            streams.standard_error);
+  if (!sandbox.ok()) {
+    LogStartFailure(spawn, sandbox.status());
+    return sandbox.status();
+  }
+  auto execution = std::make_shared<Execution>(*std::move(sandbox), std::move(spawn.context));
+  execution->OnEnd([live, ended = execution.get()] { live->Forget(ended); });
+  return execution;
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> OpenNull() {
+  UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null.valid()) return MakeErrnoError(errno, "cannot open /dev/null");
+  return null;
+}
+
+absl::StatusOr<std::shared_ptr<Execution>> StartPrepared(
+    const std::shared_ptr<LiveExecutions>& live, PreparedSpawn spawn, const SpawnStreams& streams) {
+  return live->Start([&] { return HandOver(live, spawn, streams); });
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,69 @@
+#include "resource_limits.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "support/catch.h"
+
+namespace cordon::internal {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool AnyEnforced(const CompiledLimits& compiled) {
+  return std::any_of(
+      compiled.entries.begin(), compiled.entries.end(),
+      [](const ReportEntry& entry) { return entry.status == FeatureStatus::kEnforced; });
+}
+
+TEST_CASE("a profile without limits gets none, and the guarantee is not claimed") {
+  const CompiledLimits compiled = CompileLimits({}, true, false);
+  CHECK(compiled.limits.empty());
+  CHECK_FALSE(compiled.whole_tree);
+  REQUIRE(compiled.entries.size() == 1);
+  CHECK(compiled.entries[0].status == FeatureStatus::kUnenforced);
+}
+
+TEST_CASE("limits that hold for the whole tree carry the guarantee") {
+  Limits limits;
+  limits.processes = 40;
+  limits.file_size_bytes = 1000;
+  const CompiledLimits compiled = CompileLimits(limits, true, false);
+  CHECK(compiled.whole_tree);
+  REQUIRE(compiled.limits.size() == 2);
+  CHECK(compiled.limits[0].resource == RLIMIT_NPROC);
+  CHECK(compiled.limits[0].value == 41);
+  CHECK(compiled.limits[1].resource == RLIMIT_FSIZE);
+}
+
+TEST_CASE("one limit that holds per process only takes the guarantee from all") {
+  Limits limits;
+  limits.file_size_bytes = 1000;
+  SECTION("memory") { limits.memory_bytes = 1 << 20; }
+  SECTION("processor time") { limits.cpu_time = milliseconds(1500); }
+  const CompiledLimits compiled = CompileLimits(limits, true, false);
+  CHECK(compiled.limits.size() == 2);
+  CHECK_FALSE(compiled.whole_tree);
+  CHECK_FALSE(AnyEnforced(compiled));
+}
+
+TEST_CASE("a process limit is not claimed for root, nor without a user namespace") {
+  Limits limits;
+  limits.processes = 40;
+  CHECK(CompileLimits(limits, true, false).whole_tree);
+  for (const CompiledLimits& compiled :
+       {CompileLimits(limits, true, true), CompileLimits(limits, false, false)}) {
+    CHECK_FALSE(compiled.whole_tree);
+    CHECK_FALSE(AnyEnforced(compiled));
+  }
+}
+
+TEST_CASE("processor time is rounded up to whole seconds, never down to none") {
+  Limits limits;
+  limits.cpu_time = milliseconds(1);
+  CHECK(CompileLimits(limits, true, false).limits[0].value == 1);
+}
+
+}  // namespace
+}  // namespace cordon::internal

@@ -1,0 +1,255 @@
+#include "scratch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cordon/sdk/digest.h"
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+constexpr std::string_view kSetPrefix = "cordon-set-";
+constexpr char kLockName[] = "lock";
+constexpr mode_t kPrivate = 0700;
+constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kCreateAttempts = 16;
+constexpr std::size_t kNamesPerPass = 1024;
+
+UniqueFd OpenFolder(int parent, const std::string& name) {
+  return UniqueFd(openat(parent, name.c_str(), kFolderFlags));
+}
+
+// A command may have taken its own rights away. The change goes through a descriptor, since
+// fchmodat(2) would follow a link.
+UniqueFd OpenFolderForRemoval(int parent, const std::string& name) {
+  const UniqueFd handle(
+      openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!handle.valid()) return UniqueFd();
+  chmod(absl::StrCat("/proc/self/fd/", handle.get()).c_str(), kPrivate);
+  return OpenFolder(parent, name);
+}
+
+// Up to `kNamesPerPass` names in `folder`; nothing when it cannot be listed.
+std::optional<std::vector<std::string>> SomeNames(int folder) {
+  UniqueFd listing(openat(folder, ".", kFolderFlags));
+  if (!listing.valid()) return std::nullopt;
+  DIR* directory = fdopendir(listing.get());
+  if (directory == nullptr) return std::nullopt;
+  (void)listing.Release();  // Now owned by `directory`.
+  const absl::Cleanup close = [directory] { closedir(directory); };
+  std::vector<std::string> names;
+  while (names.size() < kNamesPerPass) {
+    const dirent* entry = readdir(directory);
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
+}
+
+bool UnlinkFile(int folder, const std::string& name) {
+  return unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT;
+}
+
+bool UnlinkFolder(int parent, const std::string& name) {
+  return unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT;
+}
+
+// Empties one tree. Folders that hold folders are flattened: what is below them is moved to the top
+// first, so that two descriptors are enough for any depth.
+class TreeRemoval {
+ public:
+  explicit TreeRemoval(int top) : top_(top), hoisted_(absl::StrCat("removing-", RandomId(), "-")) {}
+
+  bool Empty() {
+    while (true) {
+      const std::optional<std::vector<std::string>> names = SomeNames(top_);
+      if (!names.has_value()) return false;
+      if (names->empty()) return true;
+      bool progress = false;
+      for (const std::string& name : *names) {
+        progress |= UnlinkFile(top_, name) || RemoveFlattened(name);
+      }
+      if (!progress) return false;
+    }
+  }
+
+ private:
+  bool RemoveFlattened(const std::string& name) {
+    const UniqueFd folder = OpenFolderForRemoval(top_, name);
+    if (!folder.valid()) return errno == ENOENT;
+    while (true) {
+      const std::optional<std::vector<std::string>> names = SomeNames(folder.get());
+      if (!names.has_value()) return false;
+      if (names->empty()) return UnlinkFolder(top_, name);
+      bool progress = false;
+      for (const std::string& below : *names) {
+        progress |= UnlinkFile(folder.get(), below) || Hoist(folder.get(), below);
+      }
+      if (!progress) return false;
+    }
+  }
+
+  bool Hoist(int folder, const std::string& name) {
+    if (UnlinkFolder(folder, name)) return true;
+    // Moving a folder rewrites its "..", for which it must be writable.
+    if (!OpenFolderForRemoval(folder, name).valid()) return false;
+    const std::string target = absl::StrCat(hoisted_, count_++);
+    return renameat(folder, name.c_str(), top_, target.c_str()) == 0;
+  }
+
+  const int top_;
+  const std::string hoisted_;
+  int count_ = 0;
+};
+
+// Takes the lock of the set folder `folder`; invalid when another process has it, or when the
+// folder is being removed.
+UniqueFd TakeLock(int folder) {
+  UniqueFd lock(openat(folder, kLockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!lock.valid() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return UniqueFd();
+  struct stat status = {};
+  if (fstat(lock.get(), &status) != 0 || status.st_nlink == 0) return UniqueFd();
+  return lock;
+}
+
+void RemoveIfAbandoned(int root, const std::string& name) {
+  const UniqueFd folder = OpenFolder(root, name);
+  struct stat status = {};
+  if (!folder.valid() || fstat(folder.get(), &status) != 0) return;
+  if (status.st_uid != geteuid()) return;
+  const UniqueFd lock = TakeLock(folder.get());
+  if (!lock.valid()) return;
+  // What cannot be removed now is tried again by the next set.
+  (void)RemoveTree(root, name);
+}
+
+void RemoveAbandonedSets(int root) {
+  UniqueFd listing(openat(root, ".", kFolderFlags));
+  if (!listing.valid()) return;
+  DIR* directory = fdopendir(listing.get());
+  if (directory == nullptr) return;
+  (void)listing.Release();
+  const absl::Cleanup close = [directory] { closedir(directory); };
+  std::vector<std::string> sets;
+  while (const dirent* entry = readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name.substr(0, kSetPrefix.size()) == kSetPrefix) sets.emplace_back(name);
+  }
+  for (const std::string& name : sets) RemoveIfAbandoned(root, name);
+}
+
+absl::StatusOr<std::string> RealPath(const std::string& path) {
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) {
+    return MakeError(ErrorCode::kInvalidOption,
+                     absl::StrFormat("scratch_root %s cannot be used: %s", path,
+                                     std::string(std::strerror(errno))));
+  }
+  return std::string(resolved);
+}
+
+// A private folder whatever the umask is.
+bool MakePrivateFolder(int parent, const std::string& name) {
+  if (mkdirat(parent, name.c_str(), kPrivate) != 0) return false;
+  const UniqueFd folder = OpenFolder(parent, name);
+  return folder.valid() && fchmod(folder.get(), kPrivate) == 0;
+}
+
+}  // namespace
+
+absl::Status RemoveTree(int parent, const std::string& name) {
+  const UniqueFd top = OpenFolderForRemoval(parent, name);
+  if (!top.valid() && errno == ENOENT) return absl::OkStatus();
+  if (top.valid() && TreeRemoval(top.get()).Empty() && UnlinkFolder(parent, name)) {
+    return absl::OkStatus();
+  }
+  return MakeErrnoError(errno == ENOENT ? EIO : errno,
+                        absl::StrFormat("cannot remove the scratch folder %s", name));
+}
+
+ScratchFolder::ScratchFolder(UniqueFd root, UniqueFd folder, UniqueFd lock, std::string root_path,
+                             std::string name)
+    : name_(std::move(name)),
+      path_(absl::StrCat(root_path == "/" ? "" : root_path, "/", name_)),
+      root_(std::move(root)),
+      folder_(std::move(folder)),
+      lock_(std::move(lock)) {}
+
+ScratchFolder::~ScratchFolder() { (void)Remove(); }
+
+absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(
+    const std::string& scratch_root) {
+  absl::StatusOr<std::string> root_path = RealPath(scratch_root);
+  if (!root_path.ok()) return root_path.status();
+  UniqueFd root(open(root_path->c_str(), kFolderFlags));
+  int error = errno;
+  if (root.valid()) RemoveAbandonedSets(root.get());
+  for (int attempt = 0; root.valid() && attempt < kCreateAttempts; ++attempt) {
+    std::string name = absl::StrCat(std::string(kSetPrefix), RandomId());
+    const bool made = MakePrivateFolder(root.get(), name);
+    error = errno;
+    if (!made) break;
+    UniqueFd folder = OpenFolder(root.get(), name);
+    // Another set may take a folder for abandoned in the moment before it is locked.
+    UniqueFd lock = folder.valid() ? TakeLock(folder.get()) : UniqueFd();
+    if (!lock.valid()) continue;
+    return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(root), std::move(folder),
+                                                            std::move(lock), *std::move(root_path),
+                                                            std::move(name)));
+  }
+  return MakeError(ErrorCode::kInvalidOption,
+                   absl::StrFormat("cannot make a folder in scratch_root %s: %s", *root_path,
+                                   std::string(std::strerror(error))));
+}
+
+absl::StatusOr<ScratchFolders> ScratchFolder::MakeExecutorFolders(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (removed_) return MakeError(ErrorCode::kClosed, "the executor set is closed");
+  bool made = MakePrivateFolder(folder_.get(), name);
+  for (const char* part : {"home", "tmp", "cache"}) {
+    made = made && MakePrivateFolder(folder_.get(), absl::StrCat(name, "/", part));
+  }
+  const std::string path = absl::StrCat(path_, "/", name);
+  if (made) return ScratchFolders{path + "/home", path + "/tmp", path + "/cache"};
+  const absl::Status failed =
+      MakeErrnoError(errno, absl::StrFormat("cannot make the private folders in %s", path));
+  (void)RemoveTree(folder_.get(), name);
+  return failed;
+}
+
+absl::Status ScratchFolder::RemoveExecutorFolders(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (removed_) return absl::OkStatus();
+  return RemoveTree(folder_.get(), name);
+}
+
+absl::Status ScratchFolder::Remove() {
+  const std::lock_guard lock(mutex_);
+  if (removed_) return absl::OkStatus();
+  absl::Status status = RemoveTree(root_.get(), name_);
+  if (!status.ok()) return status;
+  removed_ = true;
+  lock_.Reset();
+  folder_.Reset();
+  root_.Reset();
+  return status;
+}
+
+}  // namespace cordon::internal

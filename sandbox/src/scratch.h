@@ -1,0 +1,61 @@
+// The folder of an executor set on the host's disk: made below the caller's scratch root, locked
+// while its owner lives, and removed with everything that commands left in it.
+
+#ifndef CORDON_SANDBOX_SRC_SCRATCH_H_
+#define CORDON_SANDBOX_SRC_SCRATCH_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cordon/sdk/unique_fd.h"
+#include "view.h"
+
+namespace cordon::internal {
+
+// Removes the folder `name` of the open folder `parent` with everything below it. Never follows a
+// link, and needs neither stack nor descriptors in proportion to the depth, which a command
+// chooses. Something that is gone already is fine. Returns kInternal for what could not be removed.
+[[nodiscard]] absl::Status RemoveTree(int parent, const std::string& name);
+
+// Safe from any thread.
+class ScratchFolder {
+ public:
+  // Makes a folder `cordon-set-*`, mode 0700, in `scratch_root`, and removes those there whose
+  // owner died without removing them: nobody holds the lock (flock(2)) on their file `lock` any
+  // more. Returns kInvalidOption when the root is no folder or cannot be written.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ScratchFolder>> Create(
+      const std::string& scratch_root);
+
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder();  // Removes.
+
+  // Absolute, symbolic links resolved.
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  // New private folders for one executor, below a folder `name`.
+  [[nodiscard]] absl::StatusOr<ScratchFolders> MakeExecutorFolders(const std::string& name);
+  [[nodiscard]] absl::Status RemoveExecutorFolders(const std::string& name);
+
+  // Removes the folder. Idempotent; can be tried again after an error.
+  [[nodiscard]] absl::Status Remove();
+
+ private:
+  ScratchFolder(UniqueFd root, UniqueFd folder, UniqueFd lock, std::string root_path,
+                std::string name);
+
+  const std::string name_;
+  const std::string path_;
+  std::mutex mutex_;
+  UniqueFd root_;
+  UniqueFd folder_;
+  UniqueFd lock_;
+  bool removed_ = false;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_SCRATCH_H_
