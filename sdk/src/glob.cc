@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/command.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 #include "utf8.h"
@@ -16,8 +17,8 @@ constexpr std::size_t kMaxComponents = 63;
 constexpr std::size_t kMaxPatternBytes = 4096;  // PATH_MAX
 
 absl::Status Malformed(std::string_view pattern, std::string_view what) {
-  return MakeError(ErrorCode::kInvalidProfile,
-                   absl::StrFormat("malformed pattern \"%s\": %s", pattern, what));
+  return MakeError(ErrorCode::kInvalidProfile, absl::StrFormat("malformed pattern \"%s\": %s",
+                                                               EscapeForDisplay(pattern), what));
 }
 
 // The character at `at`, which moves behind it. A byte that starts no valid UTF-8 sequence is a

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/command.h"
 #include "cordon/sdk/status.h"
 #include "utf8.h"
 
@@ -204,7 +205,7 @@ bool TreeBuilder::key(string_t& value) {
   for (const JsonMember& member : object.value.members) {
     if (member.key != value) continue;
     return Fail(object.next.offset,
-                absl::StrFormat("\"%s\" is given twice, first in line %d", value,
+                absl::StrFormat("\"%s\" is given twice, first in line %d", EscapeForDisplay(value),
                                 Locate(source_.text, member.offset).line));
   }
   object.next.key = std::move(value);
@@ -218,8 +219,9 @@ bool TreeBuilder::parse_error(std::size_t position, const std::string& last_toke
   const std::string_view message = error.what();
   const std::size_t column = message.find("column ");
   const std::size_t colon = message.find(": ", column == std::string_view::npos ? 0 : column);
-  return Fail(position == 0 ? 0 : position - 1,
-              colon == std::string_view::npos ? message : message.substr(colon + 2));
+  return Fail(
+      position == 0 ? 0 : position - 1,
+      EscapeForDisplay(colon == std::string_view::npos ? message : message.substr(colon + 2)));
 }
 
 absl::Status CheckBytes(const JsonSource& source) {
@@ -256,7 +258,8 @@ std::string_view JsonKindName(JsonValue::Kind kind) {
 absl::Status JsonErrorAt(const JsonSource& source, std::size_t offset, std::string_view what) {
   const LineColumn place = Locate(source.text, offset);
   return MakeError(ErrorCode::kInvalidProfile,
-                   absl::StrFormat("%s:%d:%d: %s", source.name, place.line, place.column, what));
+                   absl::StrFormat("%s:%d:%d: %s", EscapeForDisplay(source.name), place.line,
+                                   place.column, what));
 }
 
 absl::StatusOr<JsonValue> ParseJson(const JsonSource& source) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/command.h"
 
 namespace cordon::internal {
 namespace {
@@ -84,7 +85,7 @@ std::optional<std::size_t> JsonReader::ReadOneOf(std::string_view key,
   const auto name = std::find(names.begin(), names.end(), member->value.string);
   if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
   Fail(member->offset, absl::StrFormat("\"%s\" must be one of %s, not \"%s\"", key, Quoted(names),
-                                       member->value.string));
+                                       EscapeForDisplay(member->value.string)));
   return std::nullopt;
 }
 
@@ -126,9 +127,9 @@ absl::Status JsonReader::Finish() const {
         known_.begin(), known_.end(), [&member](std::string_view a, std::string_view b) {
           return EditDistance(a, member.key) < EditDistance(b, member.key);
         });
-    return JsonErrorAt(
-        source_, member.offset,
-        absl::StrFormat("unknown key \"%s\", the nearest one is \"%s\"", member.key, *nearest));
+    return JsonErrorAt(source_, member.offset,
+                       absl::StrFormat("unknown key \"%s\", the nearest one is \"%s\"",
+                                       EscapeForDisplay(member.key), *nearest));
   }
   return status_;
 }

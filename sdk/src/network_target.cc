@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/command.h"
 #include "cordon/sdk/status.h"
 
 namespace cordon {
@@ -18,8 +19,9 @@ constexpr std::size_t kMaxNameBytes = 253;  // RFC 1035 section 2.3.4, without t
 constexpr std::size_t kMaxLabelBytes = 63;
 
 absl::Status Malformed(std::string_view text, std::string_view what) {
-  return MakeError(ErrorCode::kInvalidTarget, absl::StrFormat("malformed network target \"%s\": %s",
-                                                              text.substr(0, 80), what));
+  return MakeError(ErrorCode::kInvalidTarget,
+                   absl::StrFormat("malformed network target \"%s\": %s",
+                                   EscapeForDisplay(text.substr(0, 80)), what));
 }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }

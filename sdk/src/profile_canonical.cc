@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/command.h"
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/path_policy.h"
@@ -63,7 +64,8 @@ absl::StatusOr<std::string> ResolvePath(std::string_view field, const std::strin
   if (path.empty()) return Invalid(field, "a path is empty");
   if (path.find('\0') != std::string::npos) return Invalid(field, "a path has a NUL byte");
   if (path[0] != '/') {
-    return Invalid(field, absl::StrFormat("\"%s\" is relative, write an absolute path", path));
+    return Invalid(field, absl::StrFormat("\"%s\" is relative, write an absolute path",
+                                          EscapeForDisplay(path)));
   }
   absl::StatusOr<std::string> resolved = ResolveSymlinks(path);
   if (!resolved.ok()) return Invalid(field, std::string(resolved.status().message()));
@@ -78,7 +80,7 @@ absl::Status ResolveWorkspace(ProfileConfig& config) {
   struct stat info {};
   if (stat(resolved->c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
     return Invalid(kField, absl::StrFormat("\"%s\" is no folder that exists and can be reached",
-                                           config.workspace_root));
+                                           EscapeForDisplay(config.workspace_root)));
   }
   config.workspace_root = *std::move(resolved);
   return absl::OkStatus();
@@ -112,7 +114,7 @@ absl::Status ResolveHome(ProfileConfig& config) {
     return Invalid("workspace_root",
                    absl::StrFormat("\"%s\" is the home folder, which would be shown instead of "
                                    "hidden; choose a folder in it, or set home to real",
-                                   config.workspace_root));
+                                   EscapeForDisplay(config.workspace_root)));
   }
   return absl::OkStatus();
 }
@@ -150,16 +152,18 @@ absl::Status CanonicalizeRoots(ProfileConfig& config) {
     AdditionalRoot root = {*path, given.read, Min(given.read, given.write)};
     if (const std::optional<AdditionalRoot> fields = FieldsAt(config, *path)) {
       if (fields->read == given.read && fields->write == given.write) continue;
-      return Invalid(kField, absl::StrFormat("\"%s\" contradicts the fields %s_read and %s_write, "
-                                             "which speak of the same path: set those",
-                                             given.path, *path == "/" ? "host" : "workspace",
-                                             *path == "/" ? "host" : "workspace"));
+      return Invalid(
+          kField, absl::StrFormat("\"%s\" contradicts the fields %s_read and %s_write, "
+                                  "which speak of the same path: set those",
+                                  EscapeForDisplay(given.path), *path == "/" ? "host" : "workspace",
+                                  *path == "/" ? "host" : "workspace"));
     }
     const auto [at, added] = roots.emplace(*path, root);
     if (!added && at->second != root) {
-      return Invalid(kField, absl::StrFormat("\"%s\" is named twice with different access (the "
-                                             "path is %s)",
-                                             given.path, *path));
+      return Invalid(kField,
+                     absl::StrFormat("\"%s\" is named twice with different access (the "
+                                     "path is %s)",
+                                     EscapeForDisplay(given.path), EscapeForDisplay(*path)));
     }
   }
   config.additional_roots.clear();
@@ -257,7 +261,8 @@ absl::Status CanonicalizeNetwork(ProfileConfig& config) {
   }
   for (std::string& path : config.unix_sockets) {
     if (path.empty() || path[0] != '/' || path.find('\0') != std::string::npos) {
-      return Invalid("unix_sockets", absl::StrFormat("\"%s\" is no absolute path", path));
+      return Invalid("unix_sockets",
+                     absl::StrFormat("\"%s\" is no absolute path", EscapeForDisplay(path)));
     }
     path = NormalizePath(path);
   }
@@ -336,7 +341,8 @@ absl::Status ValidateVariable(std::string_view entry) {
                        });
   // The value may be a secret and stays out of the message.
   if (!is_name) {
-    return Invalid("environment", absl::StrFormat("\"%s\" is no name of a variable", name));
+    return Invalid("environment",
+                   absl::StrFormat("\"%s\" is no name of a variable", EscapeForDisplay(name)));
   }
   if (entry.find('\0') != std::string_view::npos) {
     return Invalid("environment", absl::StrFormat("the value of %s has a NUL byte", name));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/command.h"
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
@@ -74,8 +75,9 @@ absl::Status CheckTarget(const std::string& text) { return ParseNetworkTarget(te
 absl::Status CheckVariable(const std::string& entry) { return internal::ValidateVariable(entry); }
 
 absl::Status CheckAbsolute(const std::string& path) {
-  return path.starts_with('/') ? absl::OkStatus()
-                               : Wrong(absl::StrFormat("\"%s\" is no absolute path", path));
+  return path.starts_with('/')
+             ? absl::OkStatus()
+             : Wrong(absl::StrFormat("\"%s\" is no absolute path", EscapeForDisplay(path)));
 }
 
 void ReadStrings(JsonReader& reader, std::string_view key,
@@ -128,7 +130,7 @@ void ReadGuarantees(JsonReader& reader, Guarantees& guarantees) {
   reader.ReadList("required_guarantees", Kind::kString, [&guarantees](const JsonValue& item) {
     const std::optional<Guarantees> one = GuaranteeFromName(item.string);
     if (!one.has_value()) {
-      return Wrong(absl::StrFormat("there is no guarantee \"%s\"", item.string));
+      return Wrong(absl::StrFormat("there is no guarantee \"%s\"", EscapeForDisplay(item.string)));
     }
     guarantees = GuaranteesFromBits(
         static_cast<std::uint8_t>(GuaranteesToBits(guarantees) | GuaranteesToBits(*one)));
@@ -180,7 +182,7 @@ absl::StatusOr<ProfileConfig> ReadProfile(const JsonSource& source, const JsonVa
 }
 
 absl::Status Unreadable(const std::string& path, std::string_view why) {
-  return Wrong(absl::StrFormat("cannot read the profile %s: %s", path, why));
+  return Wrong(absl::StrFormat("cannot read the profile %s: %s", EscapeForDisplay(path), why));
 }
 
 nlohmann::ordered_json RootsAsJson(const std::vector<AdditionalRoot>& roots) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/command.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/profile.h"
 #include "cordon/sdk/status.h"
@@ -207,7 +208,8 @@ absl::StatusOr<ProfileConfig> PresetConfig(std::string_view name, std::string_vi
   }
   return MakeError(
       ErrorCode::kInvalidProfile,
-      absl::StrFormat("unknown preset \"%s\": there are read-only, workspace and trusted", name));
+      absl::StrFormat("unknown preset \"%s\": there are read-only, workspace and trusted",
+                      EscapeForDisplay(name)));
 }
 
 }  // namespace cordon

@@ -152,10 +152,10 @@ class Profile {
 };
 
 // Never more than `base` anywhere, nor more than `ceiling`; `Restrict(p, p) == p`. Roots are
-// not resolved again. Both must have the same workspace. Access is the narrower of the two field by field and, for files, path by
-// path: a nested Deny of either survives. Lists that allow (targets, ports, sockets, variables) are
-// intersected, lists that deny are united, limits are the lower of the two. Returns kInvalidProfile
-// for default-constructed profiles and for different workspaces.
+// not resolved again. Both must have the same workspace. Access is the narrower of the two field by
+// field and, for files, path by path: a nested Deny of either survives. Lists that allow (targets,
+// ports, sockets, variables) are intersected, lists that deny are united, limits are the lower of
+// the two. Returns kInvalidProfile for default-constructed profiles and for different workspaces.
 [[nodiscard]] absl::StatusOr<Profile> Restrict(const Profile& base, const Profile& ceiling);
 
 // Trees that every profile can read and execute: the system's programs, libraries and the parts of
