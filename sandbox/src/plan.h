@@ -33,6 +33,8 @@ struct ViewOp {
   bool optional = false;     // A missing source or target skips the step instead of failing it.
   std::uint64_t device = 0;  // kBind: refuse (ESTALE) when the source is another object; 0: any.
   std::uint64_t inode = 0;
+
+  friend bool operator==(const ViewOp&, const ViewOp&) = default;
 };
 
 // A Landlock rule on a path of the view. `access` are LANDLOCK_ACCESS_FS_* bits, already cut down
@@ -41,6 +43,8 @@ struct LandlockRule {
   std::string path;
   std::uint64_t access = 0;
   bool optional = false;
+
+  friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
 };
 
 struct ResourceLimit {
