@@ -4,6 +4,8 @@
 #define CORDON_SANDBOX_SRC_VIEW_H_
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,11 +17,17 @@
 
 namespace cordon::internal {
 
-// The private folders of one executor on the host's disk.
+class WorkspaceIndex;
+struct IndexContents;
+
+// The private folders of one executor on the host's disk. They appear in the view at fixed paths,
+// see view_system.h; `CompiledView::environment` has them.
 struct ScratchFolders {
-  std::string home;  // Bound at the same path, or at the real home for HomeMode::kReal is not used.
-  std::string temporary;  // Bound at /tmp; TMPDIR.
+  std::string home;       // HOME with `HomeMode::kIsolated`.
+  std::string temporary;  // /tmp and /var/tmp; TMPDIR.
   std::string cache;      // XDG_CACHE_HOME and the caches of build tools.
+  // The folder of the whole set, hidden where a root of the profile would show it. May be empty.
+  std::string all = {};
 };
 
 // Protected or denied names that did not exist when the plan was made and cannot be mounted over:
@@ -27,6 +35,8 @@ struct ScratchFolders {
 struct AbsentName {
   std::string path;
   std::string rule;
+
+  friend bool operator==(const AbsentName&, const AbsentName&) = default;
 };
 
 struct CompiledView {
@@ -34,12 +44,44 @@ struct CompiledView {
   std::uint64_t landlock_handled_fs = 0;
   std::uint64_t landlock_scoped = 0;
   std::vector<LandlockRule> landlock_rules;
+  std::vector<std::string> environment;  // "NAME=VALUE" that belong to the view: HOME, TMPDIR, ...
   std::vector<AbsentName> absent;
   std::vector<ReportEntry> entries;  // What is enforced and what is narrowed, and how.
+  // What was found below the roots; for `ViewCompiler::ChangedProtected`.
+  std::shared_ptr<const IndexContents> found;
 };
 
-// Compiles `paths` (the profile's policy, or that of a command with redeemed grants) into a view.
-// Walks the writable roots for what globs and protected patterns match. Linux, reads only.
+// Compiles the views of one executor. Remembers what it found below the roots, so that compiling
+// again costs one statx(2) a folder. Linux; changes nothing on the host, but for mount points in
+// `ScratchFolders::temporary`. Safe from any thread.
+class ViewCompiler {
+ public:
+  // `landlock_abi` as landlock_create_ruleset(2) reports it; 0 without Landlock.
+  ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi);
+  ~ViewCompiler();
+
+  // The view for `paths`: the profile's policy, or that of a command with redeemed grants. To be
+  // called before each command, since globs and protected patterns are matched here. The same
+  // pointer as the last time when nothing changed; then a plan made of it still holds. Returns
+  // kBusy when there is too much below the roots to match it, and kInternal when the host lacks
+  // memory or descriptors.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CompiledView>> Compile(
+      const PathPolicy& paths);
+
+  // After a command in `view`: removes what it created under absent names, and returns that and
+  // what it planted in new repositories, as absolute paths.
+  [[nodiscard]] std::vector<std::string> ChangedProtected(const CompiledView& view);
+
+ private:
+  const Profile profile_;
+  const ScratchFolders scratch_;
+  const int landlock_abi_;
+  std::mutex mutex_;
+  std::unique_ptr<WorkspaceIndex> index_;
+  std::shared_ptr<const CompiledView> last_;
+};
+
+// One view, without remembering anything.
 [[nodiscard]] absl::StatusOr<CompiledView> CompileView(const Profile& profile,
                                                        const PathPolicy& paths,
                                                        const ScratchFolders& scratch,

@@ -1,0 +1,157 @@
+#include "directory_reader.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+
+namespace cordon::internal {
+namespace {
+
+constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
+
+OpenedNode Open(int root, const char* path, std::uint64_t flags, std::uint64_t resolve) {
+  open_how how = {};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = resolve;
+  while (true) {
+    const long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+    if (fd >= 0) return {UniqueFd(static_cast<int>(fd)), 0};
+    // EAGAIN: a rename was under way while the kernel checked for an escape (openat2(2)).
+    if (errno != EINTR && errno != EAGAIN) return {UniqueFd(), errno};
+  }
+}
+
+NodeType TypeOfMode(std::uint32_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+      return NodeType::kFolder;
+    case S_IFREG:
+      return NodeType::kFile;
+    case S_IFLNK:
+      return NodeType::kSymlink;
+    case S_IFSOCK:
+      return NodeType::kSocket;
+  }
+  return NodeType::kOther;
+}
+
+NodeType TypeOfEntry(int folder, const char* name, unsigned char entry_type) {
+  // File systems may leave the type out (getdents(2)).
+  if (entry_type != DT_UNKNOWN) return TypeOfMode(DTTOIF(entry_type));
+  return StatusOf(folder, name).type;
+}
+
+std::int64_t Nanoseconds(const statx_timestamp& time) {
+  return time.tv_sec * kNanosecondsPerSecond + time.tv_nsec;
+}
+
+// The record that the kernel writes (getdents(2)); its name follows.
+struct KernelEntry {
+  std::uint64_t inode;
+  std::int64_t offset;
+  std::uint16_t length;
+  unsigned char type;
+};
+constexpr std::size_t kNameOffset = 19;
+
+}  // namespace
+
+OpenedNode OpenFolderAt(const std::string& path) {
+  return Open(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK,
+              RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+}
+
+OpenedNode OpenFolderBeneath(int root, const std::string& relative) {
+  return Open(root, relative.empty() ? "." : relative.c_str(),
+              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK,
+              RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+}
+
+NodeStatus StatusOf(int root, const std::string& path) {
+  struct statx status = {};
+  if (statx(root, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+            STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MTIME | STATX_CTIME, &status) != 0) {
+    return {};
+  }
+  NodeStatus result;
+  result.type = TypeOfMode(status.stx_mode);
+  result.stamp.device = makedev(status.stx_dev_major, status.stx_dev_minor);
+  result.stamp.inode = status.stx_ino;
+  result.stamp.modified_ns = Nanoseconds(status.stx_mtime);
+  result.stamp.changed_ns = Nanoseconds(status.stx_ctime);
+  result.links = status.stx_nlink;
+  return result;
+}
+
+NodeStatus StatusOf(const std::string& absolute_path) { return StatusOf(AT_FDCWD, absolute_path); }
+
+int ReadNames(int folder, VisitName visit) {
+  alignas(KernelEntry) std::array<char, kReadBytes> buffer;
+  while (true) {
+    const long bytes = syscall(SYS_getdents64, folder, buffer.data(), buffer.size());
+    if (bytes < 0) return errno;
+    if (bytes == 0) return 0;
+    for (std::size_t at = 0; at < static_cast<std::size_t>(bytes);) {
+      KernelEntry entry;
+      std::memcpy(&entry, buffer.data() + at, kNameOffset);
+      const char* name = buffer.data() + at + kNameOffset;
+      at += entry.length;
+      if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) continue;
+      visit(name, TypeOfEntry(folder, name, entry.type), entry.inode);
+    }
+  }
+}
+
+std::string ReadLink(const std::string& path) {
+  std::array<char, PATH_MAX> text;
+  const ssize_t bytes = readlink(path.c_str(), text.data(), text.size());
+  return bytes > 0 ? std::string(text.data(), static_cast<std::size_t>(bytes)) : std::string();
+}
+
+std::string ReadSmallFile(const std::string& path, std::size_t max_bytes) {
+  // Not to wait for the writer of a fifo in its place.
+  const OpenedNode file = Open(AT_FDCWD, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY,
+                               RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+  struct stat status = {};
+  if (!file.fd.valid() || fstat(file.fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  std::string text(max_bytes, '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t bytes = read(file.fd.get(), text.data() + filled, text.size() - filled);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes <= 0) break;
+    filled += static_cast<std::size_t>(bytes);
+  }
+  text.resize(filled);
+  return text;
+}
+
+std::string JoinPath(std::string_view folder, std::string_view name) {
+  std::string path;
+  path.reserve(folder.size() + 1 + name.size());
+  path.append(folder);
+  if (!path.empty() && path.back() != '/' && !name.empty()) path.push_back('/');
+  path.append(name);
+  return path;
+}
+
+std::string ParentPath(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos || slash == 0) return "/";
+  return std::string(path.substr(0, slash));
+}
+
+std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace cordon::internal

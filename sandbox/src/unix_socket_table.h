@@ -1,0 +1,31 @@
+// Which unix sockets are bound on this host (proc(5), /proc/net/unix).
+
+#ifndef CORDON_SANDBOX_SRC_UNIX_SOCKET_TABLE_H_
+#define CORDON_SANDBOX_SRC_UNIX_SOCKET_TABLE_H_
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace cordon::internal {
+
+class UnixSocketTable {
+ public:
+  // Of this process's network namespace.
+  [[nodiscard]] static UnixSocketTable OfThisHost();
+
+  // Of the text of /proc/net/unix. Without its heading nothing is known.
+  [[nodiscard]] static UnixSocketTable Parse(std::string_view text);
+
+  // Whether some process may have the socket at `path` open. The kernel shows the name as it was
+  // bound, which may be relative, so only last components are compared. True when nothing is known.
+  [[nodiscard]] bool MayBeBound(std::string_view path) const;
+
+ private:
+  bool known_ = false;
+  std::set<std::string, std::less<>> names_;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_UNIX_SOCKET_TABLE_H_

@@ -1,0 +1,311 @@
+#include "view.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "protected_paths.h"
+#include "unix_socket_table.h"
+#include "view_builder.h"
+#include "view_landlock.h"
+#include "view_rules.h"
+#include "view_system.h"
+#include "workspace_index.h"
+
+namespace cordon::internal {
+namespace {
+
+// One compilation: each step adds what it finds to the builder, the last one emits.
+class Compilation {
+ public:
+  Compilation(const Profile& profile, const PathPolicy& paths, const ScratchFolders& scratch,
+              WorkspaceIndex& index)
+      : profile_(profile), paths_(paths), scratch_(scratch), index_(index) {}
+
+  absl::StatusOr<CompiledView> Run(int landlock_abi);
+
+ private:
+  void OpenLinkedWorktree();
+  void AddSystem();
+  absl::Status LookBelowRoots();
+  void AddMatches();
+  void AddProtected();
+  void AddUnseen();
+  void AddSockets();
+  void AddOtherNames();
+  void HideScratch();
+  absl::Status MakeMountPoints();
+  void DescribeFiles();
+  void DescribeGlobs();
+  void Describe(std::string_view feature, FeatureStatus status, std::string detail);
+
+  const Profile& profile_;
+  PathPolicy paths_;
+  const ScratchFolders& scratch_;
+  WorkspaceIndex& index_;
+  std::optional<LinkedWorktree> linked_;
+  std::vector<RulePlace> places_;
+  std::vector<std::string> hidden_files_;  // With their other names still to be found.
+  std::vector<std::string> protected_files_;
+  ViewBuilder builder_;
+  CompiledView view_;
+};
+
+absl::StatusOr<CompiledView> Compilation::Run(int landlock_abi) {
+  OpenLinkedWorktree();
+  places_ = FindRulePlaces(paths_);
+  AddSystem();
+  AddRulePlaces(paths_, places_, builder_, view_.absent, view_.entries);
+  absl::Status status = LookBelowRoots();
+  if (!status.ok()) return status;
+  AddMatches();
+  AddProtected();
+  AddUnseen();
+  AddSockets();
+  AddOtherNames();
+  HideScratch();
+
+  view_.ops = builder_.Build();
+  status = MakeMountPoints();
+  if (!status.ok()) return status;
+  std::erase_if(view_.absent,
+                [this](const AbsentName& name) { return !builder_.IsWritable(name.path); });
+  view_.landlock_handled_fs = LandlockFileRights(landlock_abi);
+  view_.landlock_scoped = LandlockScopes(landlock_abi);
+  view_.landlock_rules = ViewLandlockRules(landlock_abi, builder_.writable_roots());
+  view_.environment = ViewEnvironment(profile_, paths_);
+  DescribeFiles();
+  DescribeGlobs();
+  return std::move(view_);
+}
+
+void Compilation::OpenLinkedWorktree() {
+  const ProfileConfig& settings = profile_.Settings();
+  if (settings.workspace_read != Access::kAllow) return;
+  linked_ = FindLinkedWorktree(settings.workspace_root);
+  if (!linked_.has_value()) return;
+  for (const AdditionalRoot& root : settings.additional_roots) {
+    // What the profile denies by name is not opened by the way.
+    if (root.read != Access::kAllow && IsWithin(linked_->common, root.path)) {
+      Describe("linked_worktree", FeatureStatus::kNarrowed,
+               absl::StrCat("the repository in ", linked_->common, " is denied by ", root.path));
+      linked_.reset();
+      return;
+    }
+  }
+  paths_ = paths_.With(LinkedWorktreeRules(*linked_, settings.workspace_write == Access::kAllow));
+}
+
+void Compilation::AddSystem() {
+  AddPrivatePlaces(profile_, paths_, scratch_, builder_);
+  if (paths_.Resolve(Axis::kRead, "/etc").access == Access::kAllow) {
+    AddTargetsInRun(paths_, builder_);
+  }
+  AddSshConfiguration(paths_, builder_);
+}
+
+absl::Status Compilation::LookBelowRoots() {
+  absl::Status status = index_.Refresh(IndexRequestFor(paths_, places_));
+  if (status.ok()) view_.found = std::make_shared<const IndexContents>(index_.contents());
+  return status;
+}
+
+void Compilation::AddMatches() {
+  std::vector<int> levels;
+  for (const GlobRule& rule : paths_.globs()) levels.push_back(PinnedLevels(rule, places_));
+  for (const IndexMatch& match : view_.found->matches) {
+    const GlobRule::Effect effect = paths_.globs()[match.pattern].effect;
+    if (effect == GlobRule::Effect::kProtect) continue;  // See AddProtected.
+    const bool hides = effect == GlobRule::Effect::kDenyRead;
+    Wish wish;
+    wish.type = match.type;
+    wish.shown = hides ? Shown::kHidden : Shown::kReadable;
+    wish.pinned_levels = levels[match.pattern];
+    builder_.Add(match.path, wish);
+    if (match.type == NodeType::kFile) {
+      (hides ? hidden_files_ : protected_files_).push_back(match.path);
+    }
+  }
+  for (const RulePlace& place : places_) {
+    if (place.type != NodeType::kFile || place.path == "/") continue;
+    if (place.shown == Shown::kHidden) hidden_files_.push_back(place.path);
+    if (place.shown == Shown::kReadable && !place.is_system) protected_files_.push_back(place.path);
+  }
+}
+
+void Compilation::AddProtected() {
+  ProtectedPaths found =
+      FindProtectedPaths(paths_, *view_.found, linked_, profile_.Settings().home_root);
+  for (const ProtectedPaths::Existing& existing : found.existing) {
+    Wish wish;
+    wish.type = existing.type;
+    wish.shown = Shown::kReadable;
+    builder_.Add(existing.path, wish);
+    if (existing.type == NodeType::kFile) protected_files_.push_back(existing.path);
+  }
+  for (const std::string& path : found.pinned) builder_.AddPin(path);
+  view_.absent.insert(view_.absent.end(), std::make_move_iterator(found.absent.begin()),
+                      std::make_move_iterator(found.absent.end()));
+}
+
+// Where nobody could look, a rule that might apply is taken to apply.
+void Compilation::AddUnseen() {
+  for (const std::string& mount : view_.found->mounts) builder_.AddMountPoint(mount);
+  std::vector<std::string> unseen = view_.found->unlisted;
+  unseen.insert(unseen.end(), view_.found->foreign_mounts.begin(),
+                view_.found->foreign_mounts.end());
+  if (unseen.empty() || paths_.globs().empty()) return;
+  const bool may_hide =
+      std::any_of(paths_.globs().begin(), paths_.globs().end(),
+                  [](const GlobRule& rule) { return rule.effect == GlobRule::Effect::kDenyRead; });
+  for (const std::string& path : unseen) {
+    Wish wish;
+    wish.shown = may_hide ? Shown::kHidden : Shown::kReadable;
+    builder_.Add(path, wish);
+    Describe("filesystem.globs", FeatureStatus::kNarrowed,
+             absl::StrCat(path, may_hide ? " is hidden: " : " is read-only: ",
+                          "it could not be searched for what the rules name"));
+  }
+}
+
+// A socket stays connectable through a read-only mount. One that was left behind in a writable
+// folder is not covered, or a server that is started anew could not make its own.
+void Compilation::AddSockets() {
+  if (view_.found->sockets.empty()) return;
+  const UnixSocketTable bound = UnixSocketTable::OfThisHost();
+  for (const std::string& path : view_.found->sockets) {
+    const bool writable = paths_.Resolve(Axis::kWrite, path).access == Access::kAllow;
+    if (writable && !bound.MayBeBound(path)) continue;
+    Wish wish;
+    wish.type = NodeType::kSocket;
+    builder_.Add(path, wish);
+  }
+}
+
+// A file that is denied has no other name under which it is not.
+void Compilation::AddOtherNames() {
+  const auto linked = [](const std::vector<std::string>& paths) {
+    std::set<FileNumber> files;
+    for (const std::string& path : paths) {
+      const NodeStatus status = StatusOf(path);
+      if (status.links > 1) files.insert({status.stamp.device, status.stamp.inode});
+    }
+    return files;
+  };
+  const auto add = [this](const std::set<FileNumber>& files, Shown shown) {
+    if (files.empty()) return;
+    for (const std::string& path : index_.NamesOf(files)) {
+      Wish wish;
+      wish.type = NodeType::kFile;
+      wish.shown = shown;
+      wish.pinned_levels = shown == Shown::kHidden ? 0 : Wish::kPinAll;
+      builder_.Add(path, wish);
+    }
+  };
+  add(linked(hidden_files_), Shown::kHidden);
+  add(linked(protected_files_), Shown::kReadable);
+}
+
+void Compilation::HideScratch() {
+  const std::string& all = scratch_.all;
+  if (all.empty() || paths_.Resolve(Axis::kRead, all).access != Access::kAllow) return;
+  builder_.Add(all, Wish{});
+}
+
+// Beneath the executor's own folder, in which commands may have planted links.
+absl::Status Compilation::MakeMountPoints() {
+  for (const ViewBuilder::MountPoint& point : builder_.scratch_mount_points()) {
+    absl::Status status = MakeScratchMountPoint(point.scratch, point.relative, point.is_folder);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void Compilation::DescribeFiles() {
+  Describe("filesystem.read", FeatureStatus::kEnforced,
+           "the mount view has only what the policy reads; the rest does not exist inside");
+  Describe("filesystem.write", FeatureStatus::kEnforced,
+           view_.landlock_handled_fs != 0
+               ? "everything else is mounted read-only, and Landlock ends writing at the writable "
+                 "roots"
+               : "everything else is mounted read-only");
+  Describe("unix_sockets", FeatureStatus::kNarrowed,
+           "sockets of the host are covered where they were found when the command started; /run, "
+           "/tmp and /dev are the sandbox's own");
+}
+
+void Compilation::DescribeGlobs() {
+  bool denies = false;
+  bool protects = false;
+  for (const GlobRule& rule : paths_.globs()) {
+    (rule.effect == GlobRule::Effect::kProtect ? protects : denies) = true;
+  }
+  if (denies) {
+    Describe("filesystem.globs", FeatureStatus::kNarrowed,
+             absl::StrCat(view_.found->matches.size(),
+                          " names matched when the command started; a matching file that the host "
+                          "creates while it runs is seen from the next command on"));
+  }
+  if (protects) {
+    Describe("protected_paths", FeatureStatus::kEnforced,
+             absl::StrCat("read-only, their folders pinned; ", view_.absent.size(),
+                          " names that do not exist are removed after the command when it made "
+                          "them"));
+  }
+  for (const std::string& root : view_.found->incomplete) {
+    Describe("unix_sockets", FeatureStatus::kNarrowed,
+             absl::StrCat(root, " has too many names to look for sockets in all of it"));
+  }
+}
+
+void Compilation::Describe(std::string_view feature, FeatureStatus status, std::string detail) {
+  view_.entries.push_back({std::string(feature), status, std::move(detail)});
+}
+
+bool IsSame(const CompiledView& a, const CompiledView& b) {
+  return a.ops == b.ops && a.landlock_rules == b.landlock_rules && a.absent == b.absent &&
+         a.environment == b.environment && a.entries == b.entries && *a.found == *b.found;
+}
+
+}  // namespace
+
+ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi)
+    : profile_(std::move(profile)),
+      scratch_(std::move(scratch)),
+      landlock_abi_(landlock_abi),
+      index_(std::make_unique<WorkspaceIndex>()) {}
+
+ViewCompiler::~ViewCompiler() = default;
+
+absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile(const PathPolicy& paths) {
+  const std::lock_guard lock(mutex_);
+  absl::StatusOr<CompiledView> view =
+      Compilation(profile_, paths, scratch_, *index_).Run(landlock_abi_);
+  if (!view.ok()) return view.status();
+  if (last_ == nullptr || !IsSame(*last_, *view)) {
+    last_ = std::make_shared<const CompiledView>(*std::move(view));
+  }
+  return last_;
+}
+
+std::vector<std::string> ViewCompiler::ChangedProtected(const CompiledView& view) {
+  std::vector<std::string> changed = UndoCreatedNames(view.absent);
+  const std::lock_guard lock(mutex_);
+  // What cannot be looked at now is looked at before the next command.
+  if (!index_->RefreshAgain().ok()) return changed;
+  for (std::string& path : ArmedRepositories(*view.found, index_->contents())) {
+    changed.push_back(std::move(path));
+  }
+  return changed;
+}
+
+absl::StatusOr<CompiledView> CompileView(const Profile& profile, const PathPolicy& paths,
+                                         const ScratchFolders& scratch, int landlock_abi) {
+  WorkspaceIndex index;
+  return Compilation(profile, paths, scratch, index).Run(landlock_abi);
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,385 @@
+#include "workspace_index.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <string_view>
+#include <tuple>
+
+#include "absl/strings/str_format.h"
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+// Below PATH_MAX, so that what is in the folder can still be named.
+constexpr std::size_t kMaxFolderPath = 3800;
+
+// A folder that changed this shortly before it was read may change again without a new time stamp:
+// the kernel's clock for files advances once a tick, and other file systems are coarser.
+constexpr std::int64_t kStampResolutionNs = 40'000'000;
+
+std::int64_t FileClockNanoseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+bool MayChangeUnnoticed(const DirectoryStamp& stamp, std::int64_t read_at) {
+  return std::max(stamp.modified_ns, stamp.changed_ns) >= read_at - kStampResolutionNs;
+}
+
+bool IsObjectStore(std::string_view name) {
+  return name == "objects" || name == "refs" || name == "logs" || name == "lfs";
+}
+
+}  // namespace
+
+// What is known of one folder.
+struct WorkspaceIndex::Record {
+  enum class State : std::uint8_t { kUnread, kListed, kUnlisted, kOtherMount };
+  struct Finding {
+    enum class Kind : std::uint8_t { kMatch, kGitFile, kSocket };
+    Kind kind = Kind::kMatch;
+    NodeType type = NodeType::kFile;
+    std::size_t pattern = 0;
+    std::string name;
+  };
+  struct Child {
+    std::string name;
+    std::unique_ptr<Record> record;
+  };
+
+  [[nodiscard]] bool is_repository() const { return has_head && has_objects && has_refs; }
+
+  // Sorts the children, takes over what is `known` of them, and leaves out object stores.
+  void Complete(std::vector<Child> known, std::string_view path, bool whole_repositories);
+
+  // After the attempt to list it, which gave `error`. False when the host is to blame for that.
+  bool SetState(int error);
+
+  void Clear() {
+    findings.clear();
+    children.clear();
+    names = 0;
+    has_head = has_objects = has_refs = false;
+  }
+
+  State state = State::kUnread;
+  bool may_change_unnoticed = false;
+  bool has_head = false;  // The three by which git knows a repository.
+  bool has_objects = false;
+  bool has_refs = false;
+  std::size_t names = 0;
+  DirectoryStamp stamp;
+  std::vector<Finding> findings;
+  std::vector<Child> children;
+};
+
+void WorkspaceIndex::Record::Complete(std::vector<Child> known, std::string_view path,
+                                      bool whole_repositories) {
+  if (!whole_repositories && (is_repository() || BaseName(path) == ".git")) {
+    std::erase_if(children, [](const Child& child) { return IsObjectStore(child.name); });
+  }
+  const auto by_name = [](const Child& a, const Child& b) { return a.name < b.name; };
+  std::sort(children.begin(), children.end(), by_name);
+  for (Child& old : known) {
+    const auto found = std::lower_bound(children.begin(), children.end(), old, by_name);
+    if (found != children.end() && found->name == old.name) found->record = std::move(old.record);
+  }
+}
+
+bool WorkspaceIndex::Record::SetState(int error) {
+  switch (error) {
+    case 0:
+      state = State::kListed;
+      return true;
+    case ENOENT:  // Gone or replaced since its name was read.
+    case ENOTDIR:
+    case ELOOP:
+      state = State::kUnread;
+      return true;
+    case EXDEV:
+      state = State::kOtherMount;
+      return true;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      state = State::kUnread;
+      return false;
+  }
+  state = State::kUnlisted;
+  return true;
+}
+
+struct WorkspaceIndex::Tree {
+  UniqueFd root;  // Only while it is being refreshed.
+  std::string path;
+  bool optional = false;
+  bool incomplete = false;
+  std::size_t names = 0;
+  Record top;
+};
+
+struct WorkspaceIndex::Pending {
+  Record* record = nullptr;
+  std::string relative;
+};
+
+WorkspaceIndex::WorkspaceIndex() = default;
+WorkspaceIndex::~WorkspaceIndex() = default;
+WorkspaceIndex::WorkspaceIndex(WorkspaceIndex&&) noexcept = default;
+WorkspaceIndex& WorkspaceIndex::operator=(WorkspaceIndex&&) noexcept = default;
+
+absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
+  if (request != request_ || !filter_.has_value()) Accept(request);
+  folders_read_ = 0;
+  names_ = 0;
+  mounts_.reset();
+  contents_ = {};
+  absl::Status status = RefreshTrees();
+  if (status.ok()) {
+    Collect();
+  } else {
+    trees_.clear();
+  }
+  return status;
+}
+
+// What is known stays known when only other roots are asked for, e.g. those of a grant.
+void WorkspaceIndex::Accept(const IndexRequest& request) {
+  const bool same_rules = filter_.has_value() && request.patterns == request_.patterns &&
+                          request.skip == request_.skip &&
+                          request.whole_repositories == request_.whole_repositories;
+  request_ = request;
+  if (same_rules) return;
+  trees_.clear();
+  std::vector<std::string> patterns;
+  patterns.reserve(request.patterns.size());
+  for (const IndexPattern& pattern : request.patterns) patterns.push_back(pattern.text);
+  filter_.emplace(patterns);
+  skip_ = {request.skip.begin(), request.skip.end()};
+}
+
+absl::Status WorkspaceIndex::RefreshTrees() {
+  std::map<std::string, std::unique_ptr<Tree>> before = std::exchange(trees_, {});
+  const auto refresh = [&](const std::string& root, bool optional) {
+    std::unique_ptr<Tree>& tree = trees_[root];
+    if (tree != nullptr) return absl::OkStatus();
+    const auto known = before.find(root);
+    tree = known != before.end() ? std::move(known->second) : std::make_unique<Tree>();
+    tree->optional = optional;
+    return RefreshTree(root, *tree);
+  };
+  for (const std::string& root : request_.optional_roots) {
+    absl::Status status = refresh(root, true);
+    if (!status.ok()) return status;
+  }
+  queue_ = request_.roots;  // Grows by the mounts that are found.
+  while (!queue_.empty()) {
+    const std::string root = std::move(queue_.back());
+    queue_.pop_back();
+    absl::Status status = refresh(root, false);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
+  if (tree.incomplete) return absl::OkStatus();  // It would be given up again.
+  tree.path = root;
+  tree.names = 0;
+  OpenedNode opened = OpenFolderAt(root);
+  tree.root = std::move(opened.fd);
+  if (!tree.root.valid()) {
+    tree.top.Clear();
+    tree.top.state =
+        opened.error_number == EACCES ? Record::State::kUnlisted : Record::State::kUnread;
+    return absl::OkStatus();
+  }
+  std::vector<Pending> pending;
+  pending.push_back({&tree.top, ""});
+  while (!pending.empty()) {
+    const Pending next = std::move(pending.back());
+    pending.pop_back();
+    absl::Status status = RefreshFolder(tree, next);
+    if (!status.ok()) return status;
+    if (next.record->state == Record::State::kOtherMount && !tree.optional) {
+      NoteMount(JoinPath(root, next.relative));
+    }
+    tree.names += next.record->names;
+    names_ += next.record->names;
+    if (tree.optional && tree.names > request_.max_optional_names) {
+      tree.incomplete = true;
+      break;
+    }
+    if (names_ > request_.max_names) {
+      return MakeError(ErrorCode::kBusy,
+                       absl::StrFormat("cannot apply the deny and protection rules below %s: there "
+                                       "are more than %d names; deny or leave out large folders, "
+                                       "or use a smaller workspace",
+                                       root, request_.max_names));
+    }
+    for (const Record::Child& child : next.record->children) {
+      pending.push_back({child.record.get(), JoinPath(next.relative, child.name)});
+    }
+  }
+  tree.root.Reset();
+  return absl::OkStatus();
+}
+
+absl::Status WorkspaceIndex::RefreshFolder(const Tree& tree, const Pending& pending) {
+  Record& record = *pending.record;
+  if (record.state == Record::State::kListed && !record.may_change_unnoticed &&
+      !pending.relative.empty() &&
+      StatusOf(tree.root.get(), pending.relative).stamp == record.stamp) {
+    return absl::OkStatus();
+  }
+  return Read(tree, pending);
+}
+
+absl::Status WorkspaceIndex::Read(const Tree& tree, const Pending& pending) {
+  Record& record = *pending.record;
+  const std::string path = JoinPath(tree.path, pending.relative);
+  const std::int64_t read_at = FileClockNanoseconds();
+  const OpenedNode folder = path.size() > kMaxFolderPath
+                                ? OpenedNode{UniqueFd(), EACCES}
+                                : OpenFolderBeneath(tree.root.get(), pending.relative);
+  const DirectoryStamp stamp =
+      folder.fd.valid() ? StatusOf(folder.fd.get(), ".").stamp : DirectoryStamp{};
+  if (folder.fd.valid() && record.state == Record::State::kListed && !record.may_change_unnoticed &&
+      stamp == record.stamp) {
+    return absl::OkStatus();
+  }
+  std::vector<Record::Child> known = std::move(record.children);
+  record.Clear();
+  record.stamp = stamp;
+  record.may_change_unnoticed = MayChangeUnnoticed(stamp, read_at);
+  int error = folder.error_number;
+  if (folder.fd.valid()) {
+    ++folders_read_;
+    error = ReadNames(folder.fd.get(), [&](std::string_view name, NodeType type, std::uint64_t) {
+      NoteName(record, path, name, type);
+    });
+  }
+  record.Complete(std::move(known), path, request_.whole_repositories);
+  return record.SetState(error) ? absl::OkStatus()
+                                : MakeErrnoError(error, absl::StrFormat("cannot list %s", path));
+}
+
+void WorkspaceIndex::NoteName(Record& record, const std::string& folder, std::string_view name,
+                              NodeType type) {
+  using Kind = Record::Finding::Kind;
+  ++record.names;
+  const auto note = [&](Kind kind, std::size_t pattern) {
+    record.findings.push_back({kind, type, pattern, std::string(name)});
+  };
+  filter_->Match(folder, name, positions_);
+  bool hidden = false;
+  for (const std::size_t pattern : positions_) {
+    note(Kind::kMatch, pattern);
+    hidden = hidden || request_.patterns[pattern].hides;
+  }
+  if (name == "HEAD") record.has_head = true;
+  if (type != NodeType::kFolder) {
+    if (type == NodeType::kSocket) note(Kind::kSocket, 0);
+    if (name == ".git") note(Kind::kGitFile, 0);
+    return;
+  }
+  if (name == "objects") record.has_objects = true;
+  if (name == "refs") record.has_refs = true;
+  if (hidden || (!skip_.empty() && skip_.contains(JoinPath(folder, name)))) return;
+  record.children.push_back({std::string(name), std::make_unique<Record>()});
+}
+
+void WorkspaceIndex::NoteMount(const std::string& path) {
+  if (!mounts_.has_value()) mounts_ = MountTable::OfThisProcess();
+  if (mounts_->IsLocal(path)) {
+    contents_.mounts.push_back(path);
+    queue_.push_back(path);
+  } else {
+    contents_.foreign_mounts.push_back(path);
+  }
+}
+
+void WorkspaceIndex::Collect() {
+  for (const auto& [root, tree] : trees_) {
+    if (tree->incomplete) contents_.incomplete.push_back(root);
+    std::vector<std::pair<const Record*, std::string>> pending;
+    pending.emplace_back(&tree->top, root);
+    while (!pending.empty()) {
+      const auto [record, path] = std::move(pending.back());
+      pending.pop_back();
+      CollectFolder(*record, path);
+      for (const Record::Child& child : record->children) {
+        pending.emplace_back(child.record.get(), JoinPath(path, child.name));
+      }
+    }
+  }
+  const auto sort = [](std::vector<std::string>& list) { std::sort(list.begin(), list.end()); };
+  std::sort(contents_.matches.begin(), contents_.matches.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.path, a.pattern) < std::tie(b.path, b.pattern);
+  });
+  sort(contents_.git_directories);
+  sort(contents_.git_files);
+  sort(contents_.sockets);
+  sort(contents_.unlisted);
+  sort(contents_.foreign_mounts);
+  sort(contents_.mounts);
+}
+
+void WorkspaceIndex::CollectFolder(const Record& record, const std::string& path) {
+  using Kind = Record::Finding::Kind;
+  if (record.state == Record::State::kUnlisted) contents_.unlisted.push_back(path);
+  if (record.state != Record::State::kListed) return;
+  if (record.is_repository() || BaseName(path) == ".git") {
+    contents_.git_directories.push_back(path);
+  }
+  for (const Record::Finding& finding : record.findings) {
+    std::string found = JoinPath(path, finding.name);
+    switch (finding.kind) {
+      case Kind::kMatch:
+        contents_.matches.push_back({std::move(found), finding.pattern, finding.type});
+        break;
+      case Kind::kGitFile:
+        contents_.git_files.push_back(std::move(found));
+        break;
+      case Kind::kSocket:
+        contents_.sockets.push_back(std::move(found));
+        break;
+    }
+  }
+}
+
+std::vector<std::string> WorkspaceIndex::NamesOf(const std::set<FileNumber>& files) const {
+  std::vector<std::string> names;
+  for (const auto& [root, tree] : trees_) {
+    const OpenedNode top = OpenFolderAt(root);
+    std::vector<std::pair<const Record*, std::string>> pending;
+    if (top.fd.valid()) pending.emplace_back(&tree->top, "");
+    while (!pending.empty()) {
+      const auto [record, relative] = std::move(pending.back());
+      pending.pop_back();
+      const OpenedNode folder = OpenFolderBeneath(top.fd.get(), relative);
+      if (!folder.fd.valid()) continue;
+      const std::uint64_t device = record->stamp.device;
+      const std::string path = JoinPath(root, relative);
+      // A folder that cannot be listed to its end was reported as unlisted when it was indexed.
+      (void)ReadNames(folder.fd.get(),
+                      [&](std::string_view name, NodeType type, std::uint64_t inode) {
+                        if (type == NodeType::kFile && files.contains({device, inode})) {
+                          names.push_back(JoinPath(path, name));
+                        }
+                      });
+      for (const Record::Child& child : record->children) {
+        pending.emplace_back(child.record.get(), JoinPath(relative, child.name));
+      }
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,136 @@
+// What is below the roots of a profile that the view must treat in a special way: what globs match,
+// git directories, sockets, and what could not be looked into. Folders are walked once; afterwards
+// a refresh costs one statx(2) a folder and reads only those that changed. Nothing is skipped
+// silently: the contents name it.
+
+#ifndef CORDON_SANDBOX_SRC_WORKSPACE_INDEX_H_
+#define CORDON_SANDBOX_SRC_WORKSPACE_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "directory_reader.h"
+#include "glob_filter.h"
+#include "mount_table.h"
+
+namespace cordon::internal {
+
+struct IndexPattern {
+  std::string text;    // An absolute glob.
+  bool hides = false;  // Nothing below a folder that matches is of interest.
+
+  friend bool operator==(const IndexPattern&, const IndexPattern&) = default;
+};
+
+struct IndexRequest {
+  static constexpr std::size_t kDefaultMaxNames = 2'000'000;
+
+  // Folders to walk, none below another one.
+  std::vector<std::string> roots;
+  // The same, but given up, and named in `IndexContents::incomplete`, beyond `max_optional_names`.
+  std::vector<std::string> optional_roots;
+  std::vector<IndexPattern> patterns;
+  std::vector<std::string> skip;    // Folders that are not entered.
+  bool whole_repositories = false;  // Enter the object stores of git, too.
+  std::size_t max_names = kDefaultMaxNames;
+  std::size_t max_optional_names = 100'000;
+
+  friend bool operator==(const IndexRequest&, const IndexRequest&) = default;
+};
+
+struct IndexMatch {
+  std::string path;
+  std::size_t pattern = 0;  // Position in the request.
+  NodeType type = NodeType::kFile;
+
+  friend bool operator==(const IndexMatch&, const IndexMatch&) = default;
+};
+
+// Absolute paths, each list sorted.
+struct IndexContents {
+  std::vector<IndexMatch> matches;
+  // Folders named `.git` and others that git would take for a repository: those of submodules, bare
+  // ones.
+  std::vector<std::string> git_directories;
+  // Files and symbolic links named `.git`.
+  std::vector<std::string> git_files;
+  std::vector<std::string> sockets;
+  // Folders that may not be listed, or whose path is too long to be opened.
+  std::vector<std::string> unlisted;
+  // Mount points that were not entered, since reading them might block.
+  std::vector<std::string> foreign_mounts;
+  // Other mount points; they were walked.
+  std::vector<std::string> mounts;
+  // Optional roots with too many names, walked in part.
+  std::vector<std::string> incomplete;
+
+  friend bool operator==(const IndexContents&, const IndexContents&) = default;
+};
+
+// A file by number, to find its other names.
+using FileNumber = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
+
+// For one thread at a time.
+class WorkspaceIndex {
+ public:
+  WorkspaceIndex();
+  ~WorkspaceIndex();
+  WorkspaceIndex(WorkspaceIndex&&) noexcept;
+  WorkspaceIndex& operator=(WorkspaceIndex&&) noexcept;
+
+  // Brings the contents up to date. Returns kBusy when there are more names than `max_names`, and
+  // kInternal when the host lacks memory or descriptors; the contents are then of no use.
+  [[nodiscard]] absl::Status Refresh(const IndexRequest& request);
+
+  // The same for the last request.
+  [[nodiscard]] absl::Status RefreshAgain() { return Refresh(IndexRequest(request_)); }
+
+  [[nodiscard]] const IndexContents& contents() const { return contents_; }
+
+  // How many folders the last refresh read; the others were known.
+  [[nodiscard]] std::size_t folders_read() const { return folders_read_; }
+
+  // Every name of the files `files` in the indexed folders. Reads all of them again.
+  [[nodiscard]] std::vector<std::string> NamesOf(const std::set<FileNumber>& files) const;
+
+ private:
+  struct Record;
+  struct Tree;
+  struct Pending;
+
+  void Accept(const IndexRequest& request);
+  absl::Status RefreshTrees();
+  absl::Status RefreshTree(const std::string& root, Tree& tree);
+  absl::Status RefreshFolder(const Tree& tree, const Pending& pending);
+  absl::Status Read(const Tree& tree, const Pending& pending);
+  void NoteName(Record& record, const std::string& folder, std::string_view name, NodeType type);
+  void NoteMount(const std::string& path);
+  void Collect();
+  void CollectFolder(const Record& record, const std::string& path);
+
+  IndexRequest request_;
+  std::optional<GlobFilter> filter_;
+  std::unordered_set<std::string> skip_;
+  std::optional<MountTable> mounts_;
+  std::map<std::string, std::unique_ptr<Tree>> trees_;
+  std::vector<std::string> queue_;  // Trees that this refresh has yet to visit.
+  IndexContents contents_;
+  std::size_t folders_read_ = 0;
+  std::size_t names_ = 0;
+  std::vector<std::size_t> positions_;  // Reused between names.
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_WORKSPACE_INDEX_H_
