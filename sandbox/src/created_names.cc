@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-
 #include "directory_reader.h"
 #include "scratch.h"
 #include "view.h"
