@@ -217,6 +217,8 @@ absl::StatusOr<std::unique_ptr<ExecutorSet>> ExecutorSet::Create(const Profile& 
       internal::TakeLauncher(parts.scratch->path());
   if (!launcher.ok()) return launcher.status();
   parts.launcher = *std::move(launcher);
+  status = parts.launcher->OwnFolder(parts.scratch->root(), parts.scratch->name());
+  if (!status.ok()) return status;
   parts.caller_variables = internal::CallerVariables();
   parts.user = internal::CurrentUser();
   auto set = std::make_unique<internal::SandboxExecutorSet>(std::move(parts));

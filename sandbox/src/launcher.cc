@@ -171,6 +171,18 @@ class LauncherProcess final : public Launcher {
     return Begun(conversation_.Ask(request, {}, descriptors), std::move(channel));
   }
 
+  absl::Status OwnFolder(int parent, const std::string& name) override {
+    LauncherRequest request;
+    request.kind = LauncherRequest::Kind::kOwnFolder;
+    const int descriptors[] = {parent};
+    const absl::StatusOr<Answer> answer = conversation_.Ask(request, name, descriptors);
+    if (!answer.ok()) return answer.status();
+    if (const int error = answer->reply.error_number) {
+      return MakeErrnoError(error, "the launcher refused the folder");
+    }
+    return absl::OkStatus();
+  }
+
   void Stop() override {
     conversation_.Hang();
     const std::lock_guard lock(stop_mutex_);

@@ -43,6 +43,10 @@ class Launcher {
                                                              int standard_output,
                                                              int standard_error) = 0;
 
+  // From now on, when the calling process dies without having called `Stop`, the folder `name` of
+  // the open folder `parent` (borrowed) is removed with everything in it.
+  [[nodiscard]] virtual absl::Status OwnFolder(int parent, const std::string& name) = 0;
+
   // Kills everything and reaps the program. Idempotent.
   virtual void Stop() = 0;
 };

@@ -24,6 +24,8 @@ struct LauncherRequest {
     kRemovePlan,  // `plan_id`
     kSpawn,       // Descriptors: input, output, error, channel, and, when `inline_bytes` is 0, a
                   // memory file with the command's block, which else follows this record.
+    kOwnFolder,   // One descriptor: a folder. The name of a folder in it follows this record; it is
+                  // removed when the process that is served dies.
   };
   Kind kind = Kind::kAddPlan;
   std::uint32_t plan_id = 0;

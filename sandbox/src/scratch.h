@@ -36,6 +36,10 @@ class ScratchFolder {
   // Absolute, symbolic links resolved.
   [[nodiscard]] const std::string& path() const { return path_; }
 
+  // The folder that it was made in, and its name there.
+  [[nodiscard]] int root() const { return root_.get(); }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
   // New private folders for one executor, below a folder `name`.
   [[nodiscard]] absl::StatusOr<ScratchFolders> MakeExecutorFolders(const std::string& name);
   [[nodiscard]] absl::Status RemoveExecutorFolders(const std::string& name);

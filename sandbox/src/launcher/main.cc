@@ -4,6 +4,7 @@
 #include <linux/mman.h>
 #include <linux/poll.h>
 #include <linux/signal.h>
+#include <linux/time_types.h>
 
 #include "launcher/fd.h"
 #include "launcher/identity.h"
@@ -11,6 +12,8 @@
 #include "launcher/plan_reader.h"
 #include "launcher/process_state.h"
 #include "launcher/spawn.h"
+#include "launcher/sweep.h"
+#include "launcher/text.h"
 #include "launcher_protocol.h"
 
 namespace cordon::launcher {
@@ -67,9 +70,9 @@ class Launcher {
   [[noreturn]] void Serve() {
     if (!self_.ok()) Exit(1);
     for (;;) {
-      WaitForRequest();
+      if (!WaitForRequest()) Leave();
       Received received = Receive(kLauncherSocket, &message, sizeof(message));
-      if (received.size <= 0) Exit(0);
+      if (received.size <= 0) Leave();
       const bool whole = received.size >= static_cast<long>(sizeof(LauncherRequest));
       Answer(whole ? Handle(received) : Result{EINVAL});
     }
@@ -82,11 +85,31 @@ class Launcher {
     Fd pidfd = {};
   };
 
-  static void WaitForRequest() {
+  // False once the process that is served is gone.
+  static bool WaitForRequest() {
     pollfd entries[] = {{kLauncherSocket, POLLIN, 0}, {kLauncherHost, POLLIN, 0}};
     while (Call(__NR_ppoll, entries, 2, nullptr, nullptr, 0) < 0) {
     }
-    if (entries[1].revents != 0) Exit(0);
+    return entries[1].revents == 0;
+  }
+
+  // With this process everything that it started ends. Its folder is removed after that, by a
+  // child, if the host has died: when it only hung up it is about to kill this process and tidies
+  // up itself.
+  [[noreturn]] void Leave() {
+    constexpr __kernel_timespec kDeathFollowsHangUp = {1, 0};
+    if (!own_parent_.ok() || !BecomesReadable(kLauncherHost, kDeathFollowsHangUp)) Exit(0);
+    if (Call(__NR_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr) != 0) Exit(0);
+    Call(__NR_setsid);
+    constexpr __kernel_timespec kPatience = {5, 0};
+    BecomesReadable(self_.get(), kPatience);
+    Sweep(own_parent_.get(), own_name_.get());
+    Exit(0);
+  }
+
+  static bool BecomesReadable(int fd, __kernel_timespec timeout) {
+    pollfd entry = {fd, POLLIN, 0};
+    return Call(__NR_ppoll, &entry, 1, &timeout, nullptr, 0) > 0;
   }
 
   static void Answer(const Result& result) {
@@ -94,7 +117,7 @@ class Launcher {
     Send(kLauncherSocket, &reply, sizeof(reply), result.pidfd.get());
   }
 
-  Result Handle(const Received& received) {
+  Result Handle(Received& received) {
     switch (message.request.kind) {
       case LauncherRequest::Kind::kAddPlan:
         return AddPlan(received);
@@ -102,6 +125,8 @@ class Launcher {
         return RemovePlan();
       case LauncherRequest::Kind::kSpawn:
         return BeginSpawn(received);
+      case LauncherRequest::Kind::kOwnFolder:
+        return OwnFolder(received);
     }
     return {EINVAL};
   }
@@ -127,6 +152,15 @@ class Launcher {
     Unmap(plans[id]);
     plans[id] = {};
     return {};
+  }
+
+  Result OwnFolder(Received& received) {
+    if (received.descriptor_count != 1) return {EINVAL};
+    own_name_ = {};
+    const auto size = static_cast<std::size_t>(received.size) - sizeof(LauncherRequest);
+    own_name_.Add(message.command, size);
+    own_parent_ = static_cast<Fd&&>(received.descriptors[0]);
+    return {own_name_.complete() ? 0 : ENAMETOOLONG};
   }
 
   Result BeginSpawn(const Received& received) {
@@ -170,6 +204,8 @@ class Launcher {
   Identity identity_;
   unsigned file_mode_mask_ = 022;
   Fd self_;
+  Fd own_parent_;
+  TextBuffer<256> own_name_;
 };
 
 }  // namespace
