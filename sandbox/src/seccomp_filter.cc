@@ -1,0 +1,197 @@
+#include "seccomp_filter.h"
+
+#include <linux/audit.h>
+#include <linux/netlink.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "bpf_writer.h"
+#include "cordon/sdk/status.h"
+#include "seccomp_program.h"
+#include "syscall_policy.h"
+
+namespace cordon::internal {
+namespace {
+
+using Label = BpfWriter::Label;
+
+constexpr std::uint32_t kArchitectureOffset = offsetof(seccomp_data, arch);
+constexpr std::uint32_t kNumberOffset = offsetof(seccomp_data, nr);
+constexpr std::uint32_t kX32Bit = 0x40000000;  // __X32_SYSCALL_BIT
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+constexpr std::uint32_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
+                                          CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+                                          CLONE_NEWNET;
+constexpr std::uint32_t kHarmlessPersonality = ADDR_NO_RANDOMIZE | UNAME26 | PER_LINUX32;
+
+// The low 32 bits of an argument: what the kernel takes of those that are checked here, all of them
+// `int` or `unsigned`. Both architectures are little-endian.
+constexpr std::uint32_t ArgumentOffset(int index) {
+  return static_cast<std::uint32_t>(offsetof(seccomp_data, args) + sizeof(__u64) * index);
+}
+
+class FilterWriter {
+ public:
+  explicit FilterWriter(std::uint32_t architecture) : architecture_(architecture) {}
+
+  absl::StatusOr<std::string> Build() {
+    kill_ = writer_.Return(SECCOMP_RET_KILL_PROCESS);
+    unknown_ = Refuse(ENOSYS);
+    refused_ = Refuse(EPERM);
+    allow_ = writer_.Return(SECCOMP_RET_ALLOW);
+    for (const CheckedCall& call : CheckedCalls()) Set(call.name, Check(call.check));
+    for (const RefusedCall& call : RefusedCalls()) Set(call.name, Refuse(call.error_number));
+    for (const char* name : AllowedCalls()) Set(name, allow_);
+    if (!conflict_.empty()) {
+      return MakeError(ErrorCode::kInternal, "two system call lists name " + conflict_);
+    }
+    WriteStart(WriteSearch(Ranges()));
+    return writer_.Finish();
+  }
+
+ private:
+  struct Range {
+    std::uint32_t first;
+    Label verdict;
+  };
+
+  Label Refuse(int error_number) {
+    return writer_.Return(SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error_number));
+  }
+
+  void Set(const char* name, Label verdict) {
+    const int number = CallNumber(name, architecture_);
+    if (number < 0) return;
+    if (!verdicts_.emplace(static_cast<std::uint32_t>(number), verdict).second) conflict_ = name;
+  }
+
+  Label Check(ArgumentCheck check) {
+    switch (check) {
+      case ArgumentCheck::kClone:
+        return RefuseBits(0, kNamespaceFlags);
+      case ArgumentCheck::kUnshare:
+        return RefuseBits(0, kNamespaceFlags | CLONE_NEWTIME);
+      case ArgumentCheck::kSocket:
+        return CheckSocket();
+      case ArgumentCheck::kSocketPair:
+        return writer_.Load(ArgumentOffset(0),
+                            writer_.Branch(BPF_JEQ, AF_UNIX, allow_, Refuse(EAFNOSUPPORT)));
+      case ArgumentCheck::kIoctl:
+        return CheckOneOf(1, {{TIOCSTI, TIOCLINUX}}, refused_, allow_);
+      case ArgumentCheck::kPersonality: {
+        constexpr std::uint32_t kQuery = 0xffffffff;
+        return writer_.Load(
+            ArgumentOffset(0),
+            writer_.Branch(BPF_JEQ, kQuery, allow_,
+                           writer_.Branch(BPF_JSET, ~kHarmlessPersonality, refused_, allow_)));
+      }
+    }
+    return refused_;
+  }
+
+  Label RefuseBits(int argument, std::uint32_t bits) {
+    return writer_.Load(ArgumentOffset(argument), writer_.Branch(BPF_JSET, bits, refused_, allow_));
+  }
+
+  Label CheckOneOf(int argument, std::span<const std::uint32_t> values, Label yes, Label no) {
+    for (const std::uint32_t value : values) no = writer_.Branch(BPF_JEQ, value, yes, no);
+    return writer_.Load(ArgumentOffset(argument), no);
+  }
+
+  Label CheckSocket() {
+    const Label bad_protocol = Refuse(EPROTONOSUPPORT);
+    constexpr std::uint32_t kProtocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP,
+                                            IPPROTO_ICMPV6};
+    const Label protocol = CheckOneOf(2, kProtocols, allow_, bad_protocol);
+    Label type = writer_.Branch(BPF_JEQ, SOCK_DGRAM, protocol, refused_);
+    type = writer_.Branch(BPF_JEQ, SOCK_STREAM, protocol, type);
+    constexpr std::uint32_t kTypeMask = 0xf;  // Above are SOCK_CLOEXEC and SOCK_NONBLOCK.
+    type = writer_.And(kTypeMask, type);
+    type = writer_.Load(ArgumentOffset(1), type);
+    constexpr std::uint32_t kRoute[] = {NETLINK_ROUTE};
+    const Label netlink = CheckOneOf(2, kRoute, allow_, bad_protocol);
+    Label family = Refuse(EAFNOSUPPORT);
+    family = writer_.Branch(BPF_JEQ, AF_NETLINK, netlink, family);
+    family = writer_.Branch(BPF_JEQ, AF_INET6, type, family);
+    family = writer_.Branch(BPF_JEQ, AF_INET, type, family);
+    family = writer_.Branch(BPF_JEQ, AF_UNIX, allow_, family);
+    return writer_.Load(ArgumentOffset(0), family);
+  }
+
+  // Neighbouring numbers with one verdict are one range; what lies between is unknown.
+  [[nodiscard]] std::vector<Range> Ranges() const {
+    std::vector<Range> ranges = {{0, unknown_}};
+    std::uint32_t next = 0;
+    const auto add = [&ranges](std::uint32_t first, Label verdict) {
+      if (ranges.back().first == first) ranges.pop_back();
+      if (ranges.empty() || ranges.back().verdict != verdict) ranges.push_back({first, verdict});
+    };
+    for (const auto& [number, verdict] : verdicts_) {
+      if (number != next) add(next, unknown_);
+      add(number, verdict);
+      next = number + 1;
+    }
+    add(next, unknown_);
+    return ranges;
+  }
+
+  Label WriteSearch(std::span<const Range> ranges) {
+    if (ranges.size() == 1) return ranges.front().verdict;
+    const std::size_t middle = ranges.size() / 2;
+    const Label upper = WriteSearch(ranges.subspan(middle));
+    const Label lower = WriteSearch(ranges.first(middle));
+    return writer_.Branch(BPF_JGE, ranges[middle].first, upper, lower);
+  }
+
+  void WriteStart(Label search) {
+    if (architecture_ == SCMP_ARCH_X86_64) {
+      // -1 is what a tracer sets to skip a call, not one of x32.
+      const Label x32 = writer_.Branch(BPF_JEQ, 0xffffffff, unknown_, kill_);
+      search = writer_.Branch(BPF_JGE, kX32Bit, x32, search);
+    }
+    const Label number = writer_.Load(kNumberOffset, search);
+    writer_.Load(kArchitectureOffset, writer_.Branch(BPF_JEQ, architecture_, number, kill_));
+  }
+
+  const std::uint32_t architecture_;
+  BpfWriter writer_;
+  Label kill_ = 0;
+  Label unknown_ = 0;
+  Label refused_ = 0;
+  Label allow_ = 0;
+  std::map<std::uint32_t, Label> verdicts_;
+  std::string conflict_;
+};
+
+}  // namespace
+
+std::uint32_t NativeArchitecture() { return seccomp_arch_native(); }
+
+absl::StatusOr<std::string> BuildSeccompProgram(std::uint32_t architecture) {
+  if (architecture != SCMP_ARCH_X86_64 && architecture != SCMP_ARCH_AARCH64) {
+    return MakeError(ErrorCode::kUnavailable,
+                     "there is no system call filter for this architecture");
+  }
+  return FilterWriter(architecture).Build();
+}
+
+absl::StatusOr<std::string> CompileSeccompProgram() {
+  return BuildSeccompProgram(NativeArchitecture());
+}
+
+}  // namespace cordon::internal
