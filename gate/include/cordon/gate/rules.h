@@ -82,8 +82,9 @@ struct RuleDecision {
   };
   Verdict verdict = Verdict::kNone;
   std::string rule;    // `RuleText` of the deciding rule; empty for kNone.
-  std::string id;      // Its id. Several rules together may allow a compound command: the first.
-  std::string reason;  // For kAsk and kDeny: what it was found in.
+  std::string reason;  // For kAsk: what cannot be seen through.
+  // The ids of all rules that it took; several families may allow a compound command together.
+  std::vector<std::string> ids;
 };
 
 // Rules in memory and, when it was opened on a file, those of the file, which is read again
@@ -110,8 +111,9 @@ class RuleSet {
   // `LoadRuleFile` when the file changed and cannot be read: then nothing is allowed.
   [[nodiscard]] virtual absl::StatusOr<RuleDecision> Decide(const Requirement& requirement,
                                                             const Request& request) = 0;
-  // Counts one use of the rule `id`. No effect on a rule without a limit.
-  virtual void CountUse(std::string_view id) = 0;
+  // Counts one use of each rule of `ids`, or of none when one of them is used up or gone: then
+  // false.
+  [[nodiscard]] virtual bool TakeUses(const std::vector<std::string>& ids) = 0;
 
   // Adds all rules or none; to the file when `persist`. Returns kInvalidOption without a file or
   // for a rule with `uses` when `persist`, and the errors of `AddToRuleFile`.

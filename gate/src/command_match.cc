@@ -1,0 +1,230 @@
+#include "command_match.h"
+
+#include <algorithm>
+
+#include "families.h"
+
+namespace cordon::internal {
+namespace {
+
+// Programs and builtins that run what their arguments or their input say.
+constexpr std::string_view kRunners[] = {
+    ".",       "alias",    "ash",     "at",      "awk",      "bash",     "batch",       "builtin",
+    "bunx",    "busybox",  "bwrap",   "chroot",  "chrt",     "command",  "cpulimit",    "crontab",
+    "csh",     "dash",     "docker",  "doas",    "ed",       "emacs",    "enable",      "env",
+    "eval",    "ex",       "exec",    "expect",  "faketime", "firejail", "fish",        "flock",
+    "gawk",    "gdb",      "hash",    "ionice",  "ksh",      "kubectl",  "less",        "linux32",
+    "linux64", "ltrace",   "lua",     "m4",      "man",      "mawk",     "mksh",        "more",
+    "nawk",    "nice",     "nohup",   "npx",     "nsenter",  "nvim",     "parallel",    "perf",
+    "perl",    "pkexec",   "podman",  "posh",    "proot",    "rsync",    "ruby",        "runuser",
+    "scp",     "script",   "setarch", "setpriv", "setsid",   "sftp",     "sg",          "sh",
+    "source",  "ssh",      "stdbuf",  "strace",  "su",       "sudo",     "systemd-run", "taskset",
+    "tclsh",   "tcsh",     "time",    "timeout", "toybox",   "trap",     "unbuffer",    "unshare",
+    "uvx",     "valgrind", "vi",      "view",    "vim",      "watch",    "xargs",       "yash",
+    "zsh"};
+
+// Shells that agree about everything that `ReadShellText` reads.
+constexpr std::string_view kUnderstoodShells[] = {"bash", "dash", "sh"};
+
+// Interpreters whose program may stand in an argument; `python3.11` counts as `python`.
+constexpr std::string_view kInterpreters[] = {"bun", "deno", "node",  "nodejs",
+                                              "php", "pypy", "python"};
+
+std::string_view BaseName(std::string_view program) {
+  const std::size_t slash = program.rfind('/');
+  return slash == std::string_view::npos ? program : program.substr(slash + 1);
+}
+
+std::string_view WithoutVersion(std::string_view program) {
+  const std::size_t last = program.find_last_not_of("0123456789.-");
+  return last == std::string_view::npos ? program : program.substr(0, last + 1);
+}
+
+bool IsOneOf(absl::Span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool IsTokenChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_.+-").find(c) != std::string_view::npos;
+}
+
+// Whether `name` stands in `text` as a word of its own.
+bool Mentions(std::string_view text, std::string_view name) {
+  for (std::size_t at = text.find(name); at != std::string_view::npos;
+       at = text.find(name, at + 1)) {
+    const bool starts = at == 0 || !IsTokenChar(text[at - 1]);
+    const std::size_t end = at + name.size();
+    if (starts && (end == text.size() || !IsTokenChar(text[end]))) return true;
+  }
+  return false;
+}
+
+// `find` runs programs only with these; other words of it are harmless.
+bool FindRunsOthers(const SimpleCommand& command) {
+  return std::any_of(command.words.begin(), command.words.end(), [](const ShellWord& word) {
+    return !word.exact || word.text.starts_with("-exec") || word.text.starts_with("-ok");
+  });
+}
+
+// A script file is the project's; `-c`, `-e` and standard input are this command's own.
+bool InterpretsArguments(const SimpleCommand& command) {
+  if (command.words.size() == 1) return true;
+  const ShellWord& first = command.words[1];
+  if (!first.exact) return true;
+  return first.text.starts_with("-") && first.text != "-m" && first.text != "--version";
+}
+
+// Read-only programs of the catalogue print their arguments or open them as files.
+bool IsInert(std::string_view program) {
+  const Family* family = FindFamily(program);
+  return family != nullptr && family->read_only;
+}
+
+struct FamilyName {
+  std::string_view program;
+  std::string_view subcommand;  // May be empty.
+};
+
+FamilyName SplitFamily(std::string_view family) {
+  const std::size_t space = family.find(' ');
+  if (space == std::string_view::npos) return {family, {}};
+  return {family.substr(0, space), family.substr(space + 1)};
+}
+
+FamilyFinding Might(std::string_view reason) { return {FamilyHit::kMight, std::string(reason)}; }
+
+FamilyFinding FindSubcommand(const SimpleCommand& command, const FamilyName& family) {
+  if (family.subcommand.empty()) return {FamilyHit::kYes, ""};
+  if (command.words.size() < 2) return {};
+  const ShellWord& second = command.words[1];
+  if (!second.exact) return Might("an argument is only known when it runs");
+  if (second.text == family.subcommand) return {FamilyHit::kYes, ""};
+  const bool is_option = second.text.starts_with("-") || second.text.starts_with("+");
+  if (is_option) return Might("options stand before the subcommand");
+  return {};
+}
+
+FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName& family) {
+  if (command.words.empty()) return {};
+  if (!command.words[0].exact) return Might("the program is only known when it runs");
+  const std::string_view program = BaseName(command.words[0].text);
+  if (program == family.program) return FindSubcommand(command, family);
+  if (RunsOthers(program)) return Might("`" + std::string(program) + "` runs other programs");
+  if (program == "find" && FindRunsOthers(command)) return Might("`find` runs other programs");
+  if (IsOneOf(kInterpreters, WithoutVersion(program)) && InterpretsArguments(command)) {
+    return Might("`" + std::string(program) + "` runs a program from its arguments or input");
+  }
+  if (IsInert(program)) return {};
+  const auto mentions = [&family](const ShellWord& word) {
+    return Mentions(word.text, family.program);
+  };
+  if (std::any_of(command.words.begin() + 1, command.words.end(), mentions)) {
+    return Might("an argument names it");
+  }
+  return {};
+}
+
+bool IsHarmless(const Redirection& redirection) {
+  return redirection.kind == Redirection::Kind::kDuplicate ||
+         (redirection.target.exact && redirection.target.text == "/dev/null");
+}
+
+std::optional<std::vector<std::string>> ExactWords(const SimpleCommand& command) {
+  std::vector<std::string> words;
+  for (const ShellWord& word : command.words) {
+    if (!word.exact) return std::nullopt;
+    words.push_back(word.text);
+  }
+  return words;
+}
+
+// The first of `families` that covers `command`.
+std::optional<std::size_t> CoveringFamily(const SimpleCommand& command,
+                                          absl::Span<const std::string> families) {
+  if (!command.assigned_names.empty()) return std::nullopt;
+  if (!std::all_of(command.redirections.begin(), command.redirections.end(), IsHarmless)) {
+    return std::nullopt;
+  }
+  const std::optional<std::vector<std::string>> words = ExactWords(command);
+  if (!words.has_value() || words->empty() || RunsOthers(BaseName(words->front()))) {
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < families.size(); ++i) {
+    if (FamilyCovers(families[i], *words)) return i;
+  }
+  return std::nullopt;
+}
+
+bool IsReadOnly(std::string_view family_name) {
+  const Family* family = FindFamily(family_name);
+  return family != nullptr && family->read_only;
+}
+
+}  // namespace
+
+ShellText ReadCommand(const Command& command) {
+  if (!HasKnownShell(command)) {
+    ShellText opaque;
+    opaque.opaque = true;
+    opaque.opaque_reason = "it is for a shell that is not understood";
+    return opaque;
+  }
+  if (command.form == Command::Form::kShell) return ReadShellText(command.shell_text);
+  SimpleCommand simple;
+  for (const std::string& word : command.argv) simple.words.push_back(ShellWord{word, true, true});
+  ShellText text;
+  text.commands.push_back(std::move(simple));
+  text.joiners.push_back(Joiner::kEnd);
+  return text;
+}
+
+bool HasKnownShell(const Command& command) {
+  return command.form == Command::Form::kArgv ||
+         IsOneOf(kUnderstoodShells, BaseName(command.shell));
+}
+
+bool RunsOthers(std::string_view program) {
+  return IsOneOf(kRunners, program) || program.starts_with("ld-linux") ||
+         program.starts_with("ld-musl");
+}
+
+FamilyFinding FindFamilyUse(const ShellText& text, std::string_view family) {
+  if (text.opaque) return Might(text.opaque_reason);
+  FamilyFinding found;
+  for (const SimpleCommand& command : text.commands) {
+    FamilyFinding here = FindInSimpleCommand(command, SplitFamily(family));
+    if (here.hit == FamilyHit::kYes) return here;
+    if (here.hit == FamilyHit::kMight && found.hit == FamilyHit::kNo) found = std::move(here);
+  }
+  return found;
+}
+
+std::optional<std::vector<std::size_t>> CoverWithFamilies(const ShellText& text,
+                                                          absl::Span<const std::string> families) {
+  if (text.opaque) return std::nullopt;
+  std::vector<std::size_t> covering;
+  for (const SimpleCommand& command : text.commands) {
+    const std::optional<std::size_t> family = CoveringFamily(command, families);
+    if (!family.has_value()) return std::nullopt;
+    covering.push_back(*family);
+  }
+  for (std::size_t i = 0; i < text.joiners.size(); ++i) {
+    switch (text.joiners[i]) {
+      case Joiner::kEnd:
+      case Joiner::kAnd:
+      case Joiner::kOr:
+      case Joiner::kSequence:
+        break;
+      case Joiner::kPipe:
+        if (IsReadOnly(families[covering[i]]) && IsReadOnly(families[covering[i + 1]])) break;
+        return std::nullopt;
+      case Joiner::kPipeBoth:
+      case Joiner::kBackground:
+        return std::nullopt;
+    }
+  }
+  return covering;
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,23 @@
+// The rules that an approval would store.
+
+#ifndef CORDON_GATE_SRC_REMEMBERING_H_
+#define CORDON_GATE_SRC_REMEMBERING_H_
+
+#include <string>
+#include <vector>
+
+#include "cordon/gate/rules.h"
+#include "cordon/sdk/request.h"
+
+namespace cordon::internal {
+
+// One rule per requirement of `pending`, as narrow as it can be: the exact command in its
+// directory; the exact target or path below `workspace_root`. Empty when one of them cannot be
+// remembered, such as the whole host or a command for an unknown shell.
+[[nodiscard]] std::vector<Rule> RulesToRemember(const std::vector<Requirement>& pending,
+                                                const Request& request,
+                                                const std::string& workspace_root);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_GATE_SRC_REMEMBERING_H_

@@ -1,0 +1,23 @@
+// What a list of rules says about one requirement. Pure.
+
+#ifndef CORDON_GATE_SRC_RULE_MATCH_H_
+#define CORDON_GATE_SRC_RULE_MATCH_H_
+
+#include <chrono>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "cordon/gate/rules.h"
+#include "cordon/sdk/request.h"
+
+namespace cordon::internal {
+
+// Denials are looked for first, among all rules; then what might hide one; then allows. `rules`
+// that are used up or past their time at `now` do not count.
+[[nodiscard]] RuleDecision DecideByRules(absl::Span<const Rule> rules,
+                                         const Requirement& requirement, const Request& request,
+                                         std::chrono::system_clock::time_point now);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_GATE_SRC_RULE_MATCH_H_

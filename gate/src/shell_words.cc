@@ -1,0 +1,320 @@
+#include "shell_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "utf8.h"
+
+namespace cordon::internal {
+namespace {
+
+constexpr std::array<std::string_view, 21> kReservedWords = {
+    "!",    "{",  "}",   "[[",       "]]", "case", "coproc", "do",   "done",  "elif", "else",
+    "esac", "fi", "for", "function", "if", "in",   "select", "then", "until", "while"};
+
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool IsNameChar(char c) { return IsNameStart(c) || IsDigit(c); }
+bool EndsWord(char c) {
+  return IsBlank(c) || std::string_view("\n|&;()<>").find(c) != std::string_view::npos;
+}
+
+bool IsReserved(const ShellWord& word) {
+  if (word.quoted || !word.exact) return false;
+  return std::find(kReservedWords.begin(), kReservedWords.end(), word.text) != kReservedWords.end();
+}
+
+// Why the bytes alone make the text opaque; empty when they do not.
+std::string_view OpaqueBytes(std::string_view text) {
+  if (!IsValidUtf8(text)) return "it is not valid UTF-8";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte < 0x20 && byte != '\t' && byte != '\n') || byte == 0x7F) {
+      return "it holds a control character";
+    }
+    // In some Asian encodings the second byte of a character is one of these, so that a shell in
+    // such a locale swallows, say, a backslash or a pipe that is seen here.
+    const char next = i + 1 < text.size() ? text[i + 1] : 'a';
+    const bool punctuation = next >= 0x40 && next < 0x7F && !IsNameChar(next);
+    if (byte >= 0x80 && punctuation) return "its meaning depends on the character encoding";
+  }
+  return {};
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  ShellText Read() {
+    std::string_view reason = OpaqueBytes(text_);
+    if (!reason.empty()) return Opaque(reason);
+    while (reason_.empty() && !AtEnd()) ReadNext();
+    if (reason_.empty()) FinishText();
+    if (!reason_.empty()) return Opaque(reason_);
+    return std::move(result_);
+  }
+
+ private:
+  static ShellText Opaque(std::string_view reason) {
+    ShellText text;
+    text.opaque = true;
+    text.opaque_reason = std::string(reason);
+    return text;
+  }
+
+  [[nodiscard]] bool AtEnd() const { return at_ >= text_.size(); }
+  [[nodiscard]] char Peek(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+  bool Take(std::string_view expected) {
+    if (text_.substr(at_, expected.size()) != expected) return false;
+    at_ += expected.size();
+    return true;
+  }
+  void GiveUp(std::string_view reason) {
+    if (reason_.empty()) reason_ = reason;
+  }
+
+  void ReadNext() {
+    const char c = Peek();
+    if (IsBlank(c)) {
+      ++at_;
+    } else if (c == '#') {
+      while (!AtEnd() && Peek() != '\n') ++at_;
+    } else if (c == '\n') {
+      ++at_;
+      EndLine();
+    } else if (c == '(' || c == ')') {
+      GiveUp("it has a subshell or a function");
+    } else if (std::string_view("|&;").find(c) != std::string_view::npos) {
+      ReadOperator();
+    } else if (StartsRedirection()) {
+      ReadRedirection();
+    } else {
+      ReadCommandWord();
+    }
+  }
+
+  void EndLine() {
+    // A newline after `&&`, `||` or `|` continues the list; an empty line is nothing.
+    if (!CurrentIsEmpty()) EndCommand(Joiner::kSequence);
+  }
+
+  void ReadOperator() {
+    // `;;` and `;&` belong to `case`; `&>` is one operator in some shells and two in others.
+    if (Take(";;") || Take(";&") || Take("&>")) return GiveUp("it has an operator of few shells");
+    if (Take("&&")) return EndCommand(Joiner::kAnd);
+    if (Take("||")) return EndCommand(Joiner::kOr);
+    if (Take("|&")) return EndCommand(Joiner::kPipeBoth);
+    if (Take("|")) return EndCommand(Joiner::kPipe);
+    if (Take("&")) return EndCommand(Joiner::kBackground);
+    if (Take(";")) return EndCommand(Joiner::kSequence);
+  }
+
+  [[nodiscard]] bool CurrentIsEmpty() const { return current_ == SimpleCommand{}; }
+
+  void EndCommand(Joiner joiner) {
+    if (CurrentIsEmpty()) return GiveUp("an operator has no command before it");
+    result_.commands.push_back(std::exchange(current_, {}));
+    result_.joiners.push_back(joiner);
+  }
+
+  void FinishText() {
+    if (!CurrentIsEmpty()) return EndCommand(Joiner::kEnd);
+    if (result_.commands.empty()) return GiveUp("it has no command");
+    switch (result_.joiners.back()) {
+      case Joiner::kAnd:
+      case Joiner::kOr:
+      case Joiner::kPipe:
+      case Joiner::kPipeBoth:
+        return GiveUp("an operator has no command after it");
+      case Joiner::kEnd:
+      case Joiner::kSequence:
+      case Joiner::kBackground:
+        return;
+    }
+  }
+
+  [[nodiscard]] bool StartsRedirection() const {
+    std::size_t ahead = 0;
+    while (IsDigit(Peek(ahead))) ++ahead;
+    return Peek(ahead) == '<' || Peek(ahead) == '>';
+  }
+
+  void ReadRedirection() {
+    // Shells differ about numbers of several digits.
+    if (IsDigit(Peek())) ++at_;
+    if (IsDigit(Peek())) return GiveUp("it redirects a descriptor of several digits");
+    Redirection redirection;
+    if (Take("<<") || Take("<>") || Take("<(") || Take(">(") || Take(">|")) {
+      return GiveUp("it has a here-document or a redirection that is not understood");
+    }
+    if (Take(">&") || Take("<&")) {
+      redirection.kind = Redirection::Kind::kDuplicate;
+    } else if (Take(">>")) {
+      redirection.kind = Redirection::Kind::kAppend;
+    } else if (Take(">")) {
+      redirection.kind = Redirection::Kind::kOutput;
+    } else {
+      ++at_;
+    }
+    while (IsBlank(Peek())) ++at_;
+    std::optional<ShellWord> target;
+    if (Peek() != '#') target = ReadWord();
+    if (!target.has_value()) return GiveUp("a redirection has no target");
+    if (redirection.kind == Redirection::Kind::kDuplicate && !IsDescriptor(*target)) {
+      return GiveUp("it redirects to something that is no descriptor");
+    }
+    redirection.target = *std::move(target);
+    current_.redirections.push_back(std::move(redirection));
+  }
+
+  static bool IsDescriptor(const ShellWord& word) {
+    const std::string& text = word.text;
+    return word.exact && !word.quoted && text.size() == 1 && (text[0] == '-' || IsDigit(text[0]));
+  }
+
+  void ReadCommandWord() {
+    const bool first = current_.words.empty();
+    const std::size_t start = at_;
+    std::optional<ShellWord> word = ReadWord();
+    if (!word.has_value()) return GiveUp("a word is not understood");
+    if (first && IsReserved(*word)) return GiveUp("it has a reserved word of the shell");
+    const std::string_view spelling = text_.substr(start, at_ - start);
+    if (first && IsAssignment(spelling)) return;
+    current_.words.push_back(*std::move(word));
+  }
+
+  // Takes `NAME=...` as an assignment.
+  bool IsAssignment(std::string_view spelling) {
+    std::size_t length = 0;
+    if (!IsNameStart(spelling[0])) return false;
+    while (length < spelling.size() && IsNameChar(spelling[length])) ++length;
+    const std::string_view rest = spelling.substr(length);
+    if (rest.substr(0, 2) == "+=") {
+      GiveUp("it has an assignment of few shells");
+      return false;
+    }
+    if (rest.substr(0, 1) != "=") return false;
+    current_.assigned_names.emplace_back(spelling.substr(0, length));
+    return true;
+  }
+
+  // Nothing when there is no word here, or after `GiveUp`.
+  std::optional<ShellWord> ReadWord() {
+    ShellWord word;
+    const std::size_t start = at_;
+    while (reason_.empty() && !AtEnd() && !EndsWord(Peek())) ReadWordPart(word);
+    // `a(b` is a function or a pattern, never a word and something else.
+    if (Peek() == '(') GiveUp("it has a subshell or a function");
+    if (at_ == start || !reason_.empty()) return std::nullopt;
+    return word;
+  }
+
+  void ReadWordPart(ShellWord& word) {
+    const char c = Peek();
+    switch (c) {
+      case '\'':
+        return ReadSingleQuoted(word);
+      case '"':
+        return ReadDoubleQuoted(word);
+      case '\\':
+        return ReadEscaped(word);
+      case '$':
+        return ReadParameter(word);
+      case '`':
+        return GiveUp("it has a command substitution");
+      case '{':
+      case '}':
+        if (c == '{' && Take("{}")) {
+          word.text += "{}";
+          return;
+        }
+        return GiveUp("it has braces");
+      case '*':
+      case '?':
+      case '[':
+        word.exact = false;
+        break;
+      case '~':
+        // Expands at the start of a word and, in assignments, after these two.
+        if (word.text.empty() || word.text.back() == '=' || word.text.back() == ':') {
+          word.exact = false;
+        }
+        break;
+    }
+    word.text.push_back(c);
+    ++at_;
+  }
+
+  void ReadSingleQuoted(ShellWord& word) {
+    const std::size_t end = text_.find('\'', at_ + 1);
+    if (end == std::string_view::npos) return GiveUp("a quote is not closed");
+    word.text += text_.substr(at_ + 1, end - at_ - 1);
+    word.quoted = true;
+    at_ = end + 1;
+  }
+
+  void ReadDoubleQuoted(ShellWord& word) {
+    word.quoted = true;
+    ++at_;
+    while (reason_.empty()) {
+      if (AtEnd()) return GiveUp("a quote is not closed");
+      const char c = Peek();
+      if (c == '"') {
+        ++at_;
+        return;
+      }
+      if (c == '`') return GiveUp("it has a command substitution");
+      if (c == '$') {
+        ReadParameter(word);
+      } else if (c == '\\' &&
+                 std::string_view("$`\"\\\n").find(Peek(1)) != std::string_view::npos) {
+        ReadEscaped(word);
+      } else {
+        word.text.push_back(c);
+        ++at_;
+      }
+    }
+  }
+
+  void ReadEscaped(ShellWord& word) {
+    if (at_ + 1 >= text_.size()) return GiveUp("it ends in a backslash");
+    if (Peek(1) == '\n') return GiveUp("it has a line continuation");
+    word.text.push_back(Peek(1));
+    word.quoted = true;
+    at_ += 2;
+  }
+
+  // `$NAME`, `${NAME}` and the one-character parameters; what they stand for is unknown.
+  void ReadParameter(ShellWord& word) {
+    word.exact = false;
+    ++at_;
+    const bool braced = Take("{");
+    if (IsNameStart(Peek())) {
+      while (IsNameChar(Peek())) ++at_;
+    } else if (!AtEnd() &&
+               std::string_view("?$#!-@*0123456789").find(Peek()) != std::string_view::npos) {
+      ++at_;
+    } else {
+      return GiveUp("it has an expansion");
+    }
+    if (braced && !Take("}")) return GiveUp("it has an expansion");
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string_view reason_;  // Not empty once it is opaque.
+  SimpleCommand current_;
+  ShellText result_;
+};
+
+}  // namespace
+
+ShellText ReadShellText(std::string_view text) { return Reader(text).Read(); }
+
+}  // namespace cordon::internal

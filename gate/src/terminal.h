@@ -1,0 +1,26 @@
+// Asking on a terminal: modes, type-ahead, waiting.
+
+#ifndef CORDON_GATE_SRC_TERMINAL_H_
+#define CORDON_GATE_SRC_TERMINAL_H_
+
+#include <chrono>
+#include <stop_token>
+
+#include "absl/status/statusor.h"
+#include "cordon/sdk/admission.h"
+
+namespace cordon::internal {
+
+struct TerminalPromptOptions {
+  std::chrono::milliseconds guard{300};
+  bool color = false;
+};
+
+// Asks on the terminal behind `fd`, which may be blocking or not. Errors of `TerminalApprover`.
+[[nodiscard]] absl::StatusOr<ApprovalAnswer> AskOnTerminal(int fd, const ApprovalCard& card,
+                                                           const TerminalPromptOptions& options,
+                                                           const std::stop_token& stop);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_GATE_SRC_TERMINAL_H_
