@@ -256,7 +256,8 @@ absl::StatusOr<ApprovalAnswer> GateImpl::Question(const ApprovalCard& card,
     // The error above stands: an approver that throws has not approved.
   }
   if (!answer.ok()) {
-    const ErrorCode code = ErrorOf(answer.status()).value_or(Error{ErrorCode::kNoApprover}).code;
+    const ErrorCode code =
+        ErrorOf(answer.status()).value_or(Error{ErrorCode::kNoApprover, {}, 0}).code;
     const absl::string_view message = answer.status().message();
     return internal::PendingError(code, std::string(message.data(), message.size()), assessment);
   }

@@ -152,7 +152,7 @@ class Dialogue {
  public:
   Dialogue(int fd, const ApprovalCard& card, const TerminalPromptOptions& options,
            const std::stop_token& stop)
-      : fd_(fd), card_(card), options_(options), mode_(fd), screen_(fd, stop) {}
+      : fd_(fd), card_(card), options_(options), stop_(stop), mode_(fd), screen_(fd, stop) {}
 
   absl::StatusOr<ApprovalAnswer> Run() {
     if (!mode_.valid() || !mode_.SetKeys()) return NobodyThere("this is not a terminal");
@@ -207,16 +207,10 @@ class Dialogue {
     return screen_.Show("  " + std::string(text) + "\n", card_.expires);
   }
 
-  // The reason behind a wait or a write that did not succeed.
+  // The reason behind a write that did not succeed.
   absl::Status Failed(std::string_view otherwise) {
-    switch (screen_.WaitFor(0, card_.expires)) {
-      case Wait::kStopped:
-        return MakeError(ErrorCode::kCancelled, "cancelled while a person was asked");
-      case Wait::kTimeout:
-        return MakeError(ErrorCode::kApprovalTimedOut, "nobody answered in time");
-      case Wait::kReady:
-        break;
-    }
+    if (stop_.stop_requested()) return Ended(Wait::kStopped);
+    if (std::chrono::steady_clock::now() >= card_.expires) return Ended(Wait::kTimeout);
     return NobodyThere(otherwise);
   }
 
@@ -278,6 +272,7 @@ class Dialogue {
   int fd_;
   const ApprovalCard& card_;
   const TerminalPromptOptions options_;
+  const std::stop_token stop_;
   TerminalMode mode_;
   Screen screen_;
 };
