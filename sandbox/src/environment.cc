@@ -34,8 +34,9 @@ constexpr std::pair<std::string_view, std::string_view> kNobodyIsThere[] = {
 // Where the isolated home is not used for them, tools that ignore XDG_CACHE_HOME need a name of
 // their own.
 constexpr std::pair<std::string_view, std::string_view> kCaches[] = {
-    {"XDG_CACHE_HOME", ""},
-    {"npm_config_cache", "/npm"},
+    {"CARGO_HOME", "/cargo"},        {"GOCACHE", "/go-build"},     {"GOMODCACHE", "/go-mod"},
+    {"GRADLE_USER_HOME", "/gradle"}, {"PIP_CACHE_DIR", "/pip"},    {"UV_CACHE_DIR", "/uv"},
+    {"XDG_CACHE_HOME", ""},          {"npm_config_cache", "/npm"},
 };
 
 bool CanRunFrom(const Profile& profile, std::string_view folder) {

@@ -22,6 +22,7 @@
 #include "scratch.h"
 #include "seccomp_program.h"
 #include "unconfined.h"
+#include "view_system.h"
 
 namespace cordon {
 namespace internal {
@@ -124,9 +125,12 @@ class SandboxExecutorSet final : public ExecutorSet {
 
   EnvironmentPaths PathsOf(const ScratchFolders& folders) const {
     const ProfileConfig& settings = parts_.profile.Settings();
-    const bool isolated = settings.home == HomeMode::kIsolated;
-    return {isolated ? folders.home : settings.home_root,
-            Unconfined(parts_.profile) ? folders.temporary : "/tmp", folders.cache};
+    if (Unconfined(parts_.profile)) {
+      const bool isolated = settings.home == HomeMode::kIsolated;
+      return {isolated ? folders.home : settings.home_root, folders.temporary, folders.cache};
+    }
+    const FoldersInView inside = FindFoldersInView(parts_.profile);
+    return {inside.home, inside.temporary, inside.cache};
   }
 
   // Every step can be repeated. What may still run keeps its folder and its launcher.

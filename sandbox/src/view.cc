@@ -76,7 +76,6 @@ absl::StatusOr<CompiledView> Compilation::Run(int landlock_abi) {
   view_.landlock_handled_fs = LandlockFileRights(landlock_abi);
   view_.landlock_scoped = LandlockScopes(landlock_abi);
   view_.landlock_rules = ViewLandlockRules(landlock_abi, builder_.writable_roots());
-  view_.environment = ViewEnvironment(profile_, paths_);
   DescribeFiles();
   DescribeGlobs();
   return std::move(view_);
@@ -267,7 +266,7 @@ void Compilation::Describe(std::string_view feature, FeatureStatus status, std::
 
 bool IsSame(const CompiledView& a, const CompiledView& b) {
   return a.ops == b.ops && a.landlock_rules == b.landlock_rules && a.absent == b.absent &&
-         a.environment == b.environment && a.entries == b.entries && *a.found == *b.found;
+         a.entries == b.entries && *a.found == *b.found;
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ class WorkspaceIndex;
 struct IndexContents;
 
 // The private folders of one executor on the host's disk. They appear in the view at fixed paths,
-// see view_system.h; `CompiledView::environment` has them.
+// see `FindFoldersInView`.
 struct ScratchFolders {
   std::string home;       // HOME with `HomeMode::kIsolated`.
   std::string temporary;  // /tmp and /var/tmp; TMPDIR.
@@ -44,7 +44,6 @@ struct CompiledView {
   std::uint64_t landlock_handled_fs = 0;
   std::uint64_t landlock_scoped = 0;
   std::vector<LandlockRule> landlock_rules;
-  std::vector<std::string> environment;  // "NAME=VALUE" that belong to the view: HOME, TMPDIR, ...
   std::vector<AbsentName> absent;
   std::vector<ReportEntry> entries;  // What is enforced and what is narrowed, and how.
   // What was found below the roots; for `ViewCompiler::ChangedProtected`.

@@ -171,22 +171,10 @@ absl::Status MakeScratchMountPoint(const std::string& scratch, const std::string
                         absl::StrCat("cannot make the mount point ", relative, " in ", scratch));
 }
 
-std::vector<std::string> ViewEnvironment(const Profile& profile, const PathPolicy& paths) {
-  const std::string cache = kCacheInView;
-  const std::string home =
-      profile.Settings().home == HomeMode::kIsolated ? kHomeInView : profile.Settings().home_root;
-  return {
-      absl::StrCat("HOME=", home),
-      absl::StrCat("TMPDIR=", TemporaryFolder(paths)),
-      absl::StrCat("XDG_CACHE_HOME=", cache),
-      absl::StrCat("GOCACHE=", cache, "/go-build"),
-      absl::StrCat("GOMODCACHE=", cache, "/go-mod"),
-      absl::StrCat("CARGO_HOME=", cache, "/cargo"),
-      absl::StrCat("npm_config_cache=", cache, "/npm"),
-      absl::StrCat("PIP_CACHE_DIR=", cache, "/pip"),
-      absl::StrCat("UV_CACHE_DIR=", cache, "/uv"),
-      absl::StrCat("GRADLE_USER_HOME=", cache, "/gradle"),
-  };
+FoldersInView FindFoldersInView(const Profile& profile) {
+  const ProfileConfig& settings = profile.Settings();
+  return {settings.home == HomeMode::kIsolated ? kHomeInView : settings.home_root,
+          TemporaryFolder(profile.paths()), kCacheInView};
 }
 
 }  // namespace cordon::internal

@@ -50,10 +50,13 @@ void AddSshConfiguration(const PathPolicy& paths, ViewBuilder& builder);
 [[nodiscard]] absl::Status MakeScratchMountPoint(const std::string& scratch,
                                                  const std::string& relative, bool is_folder);
 
-// "NAME=VALUE" of the variables that belong to the view: HOME, TMPDIR, and the caches of build
-// tools, which have nowhere else to be when the home is hidden.
-[[nodiscard]] std::vector<std::string> ViewEnvironment(const Profile& profile,
-                                                       const PathPolicy& paths);
+// Where the folders for HOME, TMPDIR and the caches are inside.
+struct FoldersInView {
+  std::string home;
+  std::string temporary;
+  std::string cache;
+};
+[[nodiscard]] FoldersInView FindFoldersInView(const Profile& profile);
 
 }  // namespace cordon::internal
 
