@@ -243,8 +243,9 @@ std::string_view JsonKindName(JsonValue::Kind kind) {
     case JsonValue::Kind::kBoolean:
       return "a boolean";
     case JsonValue::Kind::kUnsigned:
+      return "a whole number";
     case JsonValue::Kind::kOtherNumber:
-      return "a number";
+      return "a negative or fractional number";
     case JsonValue::Kind::kString:
       return "a string";
     case JsonValue::Kind::kArray:

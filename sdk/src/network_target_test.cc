@@ -119,7 +119,7 @@ TEST_CASE("an address in an unusual spelling is refused") {
   }
 }
 
-TEST_CASE("errors escape what they quote") {
+TEST_CASE("errors about targets escape what they quote") {
   const absl::Status status = ParseNetworkTarget("a\x1b[31m:443").status();
   CHECK(std::string(status.message()).find('\x1b') == std::string::npos);
 }

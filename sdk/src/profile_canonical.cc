@@ -222,14 +222,18 @@ absl::Status CanonicalizeDenies(ProfileConfig& config) {
   for (const std::string& path : *unreadable) {
     NarrowTree(config, path, Access::kDeny, Access::kDeny);
   }
+  if (unwritable->empty()) return absl::OkStatus();
   // A path that only loses writing keeps the access of reading that it has without this rule.
   const PathPolicy readable(LiteralRules(config), {});
   for (const std::string& path : *unwritable) {
     NarrowTree(config, path, readable.Resolve(Axis::kRead, path).access, Access::kDeny);
   }
+  return absl::OkStatus();
+}
+
+void SortRoots(ProfileConfig& config) {
   std::sort(config.additional_roots.begin(), config.additional_roots.end(),
             [](const AdditionalRoot& a, const AdditionalRoot& b) { return a.path < b.path; });
-  return absl::OkStatus();
 }
 
 absl::Status CanonicalizeEnvironment(ProfileConfig& config) {
@@ -329,6 +333,7 @@ absl::StatusOr<ProfileConfig> Canonicalize(ProfileConfig config) {
   for (const auto step : steps) {
     if (absl::Status status = step(config); !status.ok()) return status;
   }
+  SortRoots(config);
   return config;
 }
 

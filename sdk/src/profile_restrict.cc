@@ -115,9 +115,9 @@ ProfileConfig RestrictFields(const ProfileConfig& base, const ProfileConfig& cei
   return result;
 }
 
-// The policy without its deny globs, which the result takes over as they are.
-PathPolicy WithoutDenyGlobs(const ProfileConfig& config) {
-  return {LiteralRules(config), ProtectRules(config)};
+// The policy of a side without its deny globs, which the result takes over as they are.
+PathPolicy WithoutDenyGlobs(const Profile& side) {
+  return {side.paths().rules(), ProtectRules(side.Settings())};
 }
 
 AdditionalRoot AccessAt(const PathPolicy& policy, const std::string& path) {
@@ -140,18 +140,19 @@ std::set<std::string> RootPaths(const ProfileConfig& config) {
 // name, and what gives protected patterns a place to start from.
 std::set<std::string> KeptRoots(const ProfileConfig& base, const ProfileConfig& ceiling,
                                 const ProfileConfig& result) {
-  const std::set<std::string> of_ceiling = RootPaths(ceiling);
   std::set<std::string> kept;
-  for (const std::string& path : RootPaths(base)) {
-    if (of_ceiling.contains(path)) kept.insert(path);
-  }
   for (const ProfileConfig* side : {&base, &ceiling}) {
     if (!side->protect_paths) continue;
     for (const std::string& path : WritableRoots(*side)) kept.insert(path);
   }
+  // Where the result's own fields start protection already.
   for (const std::string& path : WritableRoots(result)) kept.erase(path);
   kept.erase(result.workspace_root);
   kept.erase("/");
+  const std::set<std::string> of_ceiling = RootPaths(ceiling);
+  for (const std::string& path : RootPaths(base)) {
+    if (of_ceiling.contains(path)) kept.insert(path);
+  }
   return kept;
 }
 
@@ -182,11 +183,11 @@ const AdditionalRoot& Nearest(const RootsByPath& roots, std::string path) {
 // theirs or of the result's own, and to give the result a root wherever its rules say otherwise.
 // Parents come before what is below them, since a root also changes its region's inner parts.
 void RestrictRoots(const Profile& base, const Profile& ceiling, ProfileConfig& result) {
-  const PathPolicy of_base = WithoutDenyGlobs(base.Settings());
-  const PathPolicy of_ceiling = WithoutDenyGlobs(ceiling.Settings());
+  const PathPolicy of_base = WithoutDenyGlobs(base);
+  const PathPolicy of_ceiling = WithoutDenyGlobs(ceiling);
   const std::set<std::string> kept = KeptRoots(base.Settings(), ceiling.Settings(), result);
   RootsByPath so_far = RootsOf(LiteralRules(result));
-  std::set<std::string> paths;
+  std::set<std::string> paths = kept;
   for (const PathPolicy* policy : {&of_base, &of_ceiling}) {
     for (const PathRule& rule : policy->rules()) paths.insert(rule.path);
   }
