@@ -1,6 +1,6 @@
 // What libc would do in assembler: the entry point, and clone(2) onto another stack.
 
-extern "C" [[noreturn]] void LauncherMain();
+extern "C" [[noreturn]] void LauncherMain(const long* stack);
 
 #if defined(__x86_64__)
 __asm__(
@@ -8,6 +8,7 @@ __asm__(
     ".global _start\n"
     "_start:\n"
     "  xor %ebp, %ebp\n"
+    "  mov %rsp, %rdi\n"
     "  and $-16, %rsp\n"
     "  call LauncherMain\n"
     "  ud2\n"
@@ -40,6 +41,7 @@ __asm__(
     "_start:\n"
     "  mov x29, xzr\n"
     "  mov x30, xzr\n"
+    "  mov x0, sp\n"
     "  bl LauncherMain\n"
     "  brk #0\n"
 

@@ -211,7 +211,10 @@ class Launcher {
 }  // namespace
 }  // namespace cordon::launcher
 
-extern "C" [[noreturn]] void LauncherMain() {
+// `stack` is what execve(2) leaves there: the number of arguments, then their addresses.
+extern "C" [[noreturn]] void LauncherMain(const long* stack) {
+  // As a command in a probe's sandbox, there is nothing to do.
+  if (stack[0] > 1) cordon::launcher::Exit(0);
   cordon::launcher::Launcher launcher;
   launcher.CleanUp();
   launcher.Serve();

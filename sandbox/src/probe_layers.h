@@ -1,0 +1,43 @@
+// The layers of the confinement as a probe reports them: which steps belong to which, what the
+// absence of each costs, and what a person can do about it.
+
+#ifndef CORDON_SANDBOX_SRC_PROBE_LAYERS_H_
+#define CORDON_SANDBOX_SRC_PROBE_LAYERS_H_
+
+#include <string>
+
+#include "cordon/sandbox/probe.h"
+#include "plan.h"
+
+namespace cordon::internal {
+
+struct Layer {
+  const char* name;
+  const char* without;
+};
+
+inline constexpr Layer kLauncherLayer = {"launcher", "Nothing can be started at all."};
+inline constexpr Layer kNamespaceLayer = {
+    "namespaces", "The command sees the host's processes, files and network; only rules stop it."};
+inline constexpr Layer kNetworkLayer = {"network namespace", "The host's network is within reach."};
+inline constexpr Layer kViewLayer = {"mount view", "The command sees the host's file system."};
+inline constexpr Layer kProcLayer = {"proc", "The command would see the host's /proc."};
+inline constexpr Layer kSupervisionLayer = {
+    "supervision", "What a command leaves behind could not be ended with certainty."};
+inline constexpr Layer kLandlockLayer = {
+    "landlock", "Files are protected by the mount view alone, without a second boundary."};
+inline constexpr Layer kSeccompLayer = {
+    "seccomp", "The command can make every system call that the kernel offers."};
+
+[[nodiscard]] const Layer& LayerOf(Step step);
+
+// What to do about a step that failed, one sentence.
+[[nodiscard]] std::string FixFor(Step step, int error_number);
+
+[[nodiscard]] LayerProbe Good(const Layer& layer);
+[[nodiscard]] LayerProbe Bad(const Layer& layer, std::string step, int error_number,
+                             std::string fix);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_PROBE_LAYERS_H_
