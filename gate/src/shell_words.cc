@@ -24,7 +24,7 @@ bool EndsWord(char c) {
 }
 
 bool IsReserved(const ShellWord& word) {
-  if (word.quoted || !word.exact) return false;
+  if (word.quoted) return false;
   return std::find(kReservedWords.begin(), kReservedWords.end(), word.text) != kReservedWords.end();
 }
 
