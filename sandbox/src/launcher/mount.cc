@@ -23,7 +23,8 @@ constexpr std::uint64_t kPropagatePrivate = 1 << 18;  // MS_PRIVATE, which mount
 }  // namespace
 
 Fd OpenBeneath(int folder, const char* path, int more_flags) {
-  return Open(folder, path, more_flags, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+  // A link in the last place is opened itself.
+  return Open(folder, path, more_flags | O_NOFOLLOW, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
 }
 
 Fd OpenHost(const char* path) { return Open(AT_FDCWD, path, 0, RESOLVE_NO_SYMLINKS); }

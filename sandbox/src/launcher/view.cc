@@ -138,18 +138,24 @@ int View::MountTmpfs(const char* target, const wire::ViewOpRecord& op) {
   size.AddNumber(op.size_bytes);
   const char* const all[] = {"mode", mode.get(), "size", size.get(), nullptr};
   const char* const without_size[] = {"mode", mode.get(), nullptr};
-  const Fd mount =
-      NewFileSystem("tmpfs", op.size_bytes != 0 ? all : without_size, AttributesOf(op));
+  Fd mount = NewFileSystem("tmpfs", op.size_bytes != 0 ? all : without_size,
+                           AttributesOf(op) & ~static_cast<std::uint64_t>(MOUNT_ATTR_RDONLY));
   if (!mount.ok()) return mount.error();
   const Fd place = Place(target, true);
   if (!place.ok()) return place.error();
   if (const int error = Attach(mount.get(), place.get())) return error;
-  return op.read_only != 0 ? 0 : AddOwn(mount.get());
+  if (const int error = AddOwn(mount.get())) return error;
+  if (op.read_only != 0) read_only_later_[read_only_later_count_++] = static_cast<Fd&&>(mount);
+  return 0;
 }
 
 int View::Finish() {
   if (hidden_.ok()) {
     if (const int error = Mask(kHiddenPlace)) return error;
+  }
+  for (int i = 0; i < read_only_later_count_; ++i) {
+    const Fd mount = static_cast<Fd&&>(read_only_later_[i]);
+    if (const int error = SetAttributes(mount.get(), MOUNT_ATTR_RDONLY)) return error;
   }
   return SetAttributes(root_.get(), kPlainAttributes | MOUNT_ATTR_RDONLY);
 }

@@ -71,6 +71,9 @@ class View {
   // The tmpfs that were made here: only in those is anything made.
   Device own_[kMaxOwn] = {};
   int own_count_ = 0;
+  // Those of them that lose the right to be written in the end.
+  Fd read_only_later_[kMaxOwn];
+  int read_only_later_count_ = 0;
   Fd hidden_;
   int hidden_binds_ = 0;
   const char* last_pin_root_ = nullptr;
