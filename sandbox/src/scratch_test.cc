@@ -1,6 +1,7 @@
 #include "scratch.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,20 +122,27 @@ TEST_CASE("removal copes with folders that a command closed to its owner") {
   CHECK_FALSE(fs::exists(root / "tree"));
 }
 
-// Far deeper than PATH_MAX, than the limit of open files, and than any stack would bear.
-TEST_CASE("removal needs neither stack nor descriptors for depth") {
+// Far longer than PATH_MAX, with fewer descriptors than levels.
+TEST_CASE("removal copes with a tree deeper than a path can say, and needs two descriptors") {
   const DescriptorGuard guard;
   const TemporaryFolder root;
+  const std::string name(200, 'd');
   REQUIRE(mkdirat(AT_FDCWD, (root / "tree").c_str(), 0700) == 0);
   UniqueFd folder = Open(root / "tree");
-  constexpr int kDepth = 30000;
-  for (int i = 0; i < kDepth; ++i) {
-    REQUIRE(mkdirat(folder.get(), "d", 0700) == 0);
-    folder.Reset(openat(folder.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; i < 200; ++i) {
+    REQUIRE(mkdirat(folder.get(), name.c_str(), 0700) == 0);
+    folder.Reset(openat(folder.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     REQUIRE(folder.valid());
   }
   folder.Reset();
-  CHECK(RemoveTree(Open(root.path()).get(), "tree").ok());
+  const UniqueFd parent = Open(root.path());
+  rlimit before = {};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit few = {static_cast<rlim_t>(parent.get()) + 8, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+  const absl::Status removed = RemoveTree(parent.get(), "tree");
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(removed.ok());
   CHECK_FALSE(fs::exists(root / "tree"));
 }
 
