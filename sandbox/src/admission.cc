@@ -201,6 +201,7 @@ absl::Status ApplyFileGrants(const std::vector<GrantSubject>& subjects, CommandA
       into.targets.push_back(*std::move(target));
     }
     AddToRules(subject, *file, rules);
+    into.has_file_grants = true;
   }
   into.paths = PathPolicy(std::move(rules), into.paths.globs());
   return CheckEffective(into.paths, subjects);

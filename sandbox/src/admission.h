@@ -29,6 +29,7 @@ struct CommandAdmission {
   PathPolicy paths;                        // The profile's, with what was granted.
   std::unique_ptr<Redemption> redemption;  // Null when there are no grants.
   std::vector<GrantedTarget> targets;
+  bool has_file_grants = false;  // Else `paths` are the profile's own.
   std::vector<ConsumedGrant> grants;
 };
 

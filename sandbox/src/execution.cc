@@ -192,11 +192,11 @@ void Execution::SettleLocked() {
     result.outcome = OutcomeLocked();
     result.grants = context_.grants;
     result.report = context_.report;
-    result.changed_protected = UndoCreatedNames(context_.absent);
+    result.changed_protected = context_.plan.ChangedProtected();
     settled_ = std::move(result);
   }
   LogExitLocked();
-  context_.plan.reset();
+  context_.plan = {};
   if (on_end_) on_end_();
 }
 

@@ -20,8 +20,7 @@
 #include "deadline_poll.h"
 #include "launcher.h"
 #include "plan.h"
-#include "registered_plan.h"
-#include "view.h"
+#include "plan_compiler.h"
 
 namespace cordon::internal {
 
@@ -30,9 +29,8 @@ struct ExecutionContext {
   std::string execution_id;
   CompileReport report;
   std::vector<ConsumedGrant> grants;
-  std::vector<AbsentName> absent;              // Undone after the end.
-  std::shared_ptr<const RegisteredPlan> plan;  // Kept until the end.
-  LogSink* log = nullptr;                      // Borrowed.
+  ReadyPlan plan;          // Kept until the end.
+  LogSink* log = nullptr;  // Borrowed.
 };
 
 // Safe from any thread.

@@ -23,15 +23,19 @@ absl::Status Cancelled() {
   return MakeError(ErrorCode::kCancelled, "cancelled before the command started");
 }
 
+void AddEntries(const ReadyPlan& plan, CompileReport& report) {
+  const std::vector<ReportEntry> entries = plan.entries();
+  report.entries.insert(report.entries.end(), entries.begin(), entries.end());
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<SandboxExecutor>> SandboxExecutor::Create(Parts parts) {
   std::shared_ptr<SandboxExecutor> executor(new SandboxExecutor(std::move(parts)));
-  absl::StatusOr<ReadyPlan> plan = executor->CompileReady(executor->profile().paths(), {});
+  absl::StatusOr<ReadyPlan> plan = executor->plans_.Compile();
   if (!plan.ok()) return plan.status();
   executor->report_ = executor->parts_.report;
-  executor->report_.entries.insert(executor->report_.entries.end(), plan->entries.begin(),
-                                   plan->entries.end());
+  AddEntries(*plan, executor->report_);
   return executor;
 }
 
@@ -104,7 +108,9 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   if (!resolved.ok()) return resolved.status();
   status = CheckDirectory(admission->paths, resolved->working_directory);
   if (!status.ok()) return status;
-  absl::StatusOr<ReadyPlan> plan = CompileReady(admission->paths, admission->targets);
+  absl::StatusOr<ReadyPlan> plan = admission->has_file_grants
+                                       ? plans_.CompileGranted(admission->paths, admission->targets)
+                                       : plans_.Compile();
   if (!plan.ok()) return plan.status();
   status = Spend(*admission, execution_id);
   if (!status.ok()) return status;
@@ -115,10 +121,10 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   spawn.plan.working_directory = resolved->working_directory;
   spawn.paths = std::move(admission->paths);
   spawn.context.execution_id = execution_id;
-  spawn.context.report = report_;
+  spawn.context.report = parts_.report;
+  AddEntries(*plan, spawn.context.report);
   spawn.context.grants = std::move(admission->grants);
-  spawn.context.absent = std::move(plan->absent);
-  spawn.context.plan = std::move(plan->registered);
+  spawn.context.plan = *std::move(plan);
   spawn.context.log = parts_.log;
   spawn.command = *std::move(resolved);
   return spawn;
@@ -149,17 +155,6 @@ absl::Status SandboxExecutor::CheckDirectory(const PathPolicy& paths,
   return MakeError(ErrorCode::kPolicyDenied,
                    absl::StrFormat("cannot start in %s: reading it is not allowed (%s)",
                                    EscapeForDisplay(directory), decision.origin));
-}
-
-absl::StatusOr<SandboxExecutor::ReadyPlan> SandboxExecutor::CompileReady(
-    const PathPolicy& paths, absl::Span<const GrantedTarget> targets) const {
-  absl::StatusOr<CompiledPlan> compiled = CompilePlan(parts_.plan_inputs, paths, targets);
-  if (!compiled.ok()) return compiled.status();
-  absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered =
-      RegisteredPlan::Create(parts_.launcher, compiled->plan);
-  if (!registered.ok()) return registered.status();
-  return ReadyPlan{*std::move(registered), std::move(compiled->absent),
-                   std::move(compiled->entries)};
 }
 
 absl::Status SandboxExecutor::Spend(CommandAdmission& admission,

@@ -19,7 +19,6 @@
 #include "execution.h"
 #include "plan_compiler.h"
 #include "prepared_spawn.h"
-#include "registered_plan.h"
 
 namespace cordon::internal {
 
@@ -52,14 +51,8 @@ class SandboxExecutor final : public Executor {
   [[nodiscard]] absl::Status Close();
 
  private:
-  // A compiled plan that the launcher knows.
-  struct ReadyPlan {
-    std::shared_ptr<const RegisteredPlan> registered;
-    std::vector<AbsentName> absent;
-    std::vector<ReportEntry> entries;
-  };
-
-  explicit SandboxExecutor(Parts parts) : parts_(std::move(parts)) {}
+  explicit SandboxExecutor(Parts parts)
+      : parts_(std::move(parts)), plans_(parts_.plan_inputs, parts_.launcher) {}
 
   [[nodiscard]] absl::StatusOr<PreparedSpawn> Prepare(const Command& command,
                                                       const std::string& execution_id,
@@ -70,14 +63,13 @@ class SandboxExecutor final : public Executor {
   [[nodiscard]] absl::StatusOr<Command> ResolveDirectory(const Command& command) const;
   [[nodiscard]] absl::Status CheckDirectory(const PathPolicy& paths,
                                             const std::string& directory) const;
-  [[nodiscard]] absl::StatusOr<ReadyPlan> CompileReady(
-      const PathPolicy& paths, absl::Span<const GrantedTarget> targets) const;
   [[nodiscard]] absl::Status Spend(CommandAdmission& admission,
                                    const std::string& execution_id) const;
   void LogRefusal(const std::string& execution_id, bool had_grants,
                   const absl::Status& refusal) const;
 
   const Parts parts_;
+  PlanCompiler plans_;
   CompileReport report_;
   const std::shared_ptr<LiveExecutions> live_ = std::make_shared<LiveExecutions>();
 };

@@ -18,29 +18,71 @@ void PinTargets(absl::Span<const GrantedTarget> targets, std::vector<ViewOp>& op
   }
 }
 
+std::shared_ptr<ViewCompiler> MakeViewCompiler(const PlanInputs& inputs) {
+  if (inputs.profile.Settings().isolation == Isolation::kUnconfined) return nullptr;
+  return std::make_shared<ViewCompiler>(inputs.profile, inputs.folders, inputs.landlock_abi);
+}
+
 }  // namespace
 
-absl::StatusOr<CompiledPlan> CompilePlan(const PlanInputs& inputs, const PathPolicy& paths,
-                                         absl::Span<const GrantedTarget> targets) {
-  CompiledPlan compiled;
-  if (inputs.profile.Settings().isolation == Isolation::kUnconfined) {
-    compiled.plan = UnconfinedPlan(inputs.limits);
-    return compiled;
+std::vector<ReportEntry> ReadyPlan::entries() const {
+  return view == nullptr ? std::vector<ReportEntry>() : view->entries;
+}
+
+std::vector<std::string> ReadyPlan::ChangedProtected() const {
+  return view == nullptr ? std::vector<std::string>() : compiler->ChangedProtected(*view);
+}
+
+PlanCompiler::PlanCompiler(PlanInputs inputs, std::shared_ptr<Launcher> launcher)
+    : inputs_(std::move(inputs)), launcher_(std::move(launcher)) {
+  own_.compiler = MakeViewCompiler(inputs_);
+}
+
+absl::StatusOr<ReadyPlan> PlanCompiler::Compile() {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const CompiledView> view;
+  if (own_.compiler != nullptr) {
+    absl::StatusOr<std::shared_ptr<const CompiledView>> compiled =
+        own_.compiler->Compile(inputs_.profile.paths());
+    if (!compiled.ok()) return compiled.status();
+    view = *std::move(compiled);
   }
-  absl::StatusOr<CompiledView> view =
-      CompileView(inputs.profile, paths, inputs.folders, inputs.landlock_abi);
+  if (own_.registered != nullptr && own_.view == view) return own_;
+  absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered = RegisteredPlan::Create(
+      launcher_, view == nullptr ? UnconfinedPlan(inputs_.limits) : PlanFor(*view));
+  if (!registered.ok()) return registered.status();
+  own_.registered = *std::move(registered);
+  own_.view = std::move(view);
+  return own_;
+}
+
+absl::StatusOr<ReadyPlan> PlanCompiler::CompileGranted(
+    const PathPolicy& paths, absl::Span<const GrantedTarget> targets) const {
+  // An own compiler: the remembered one must not forget what is below the profile's roots.
+  ReadyPlan ready;
+  ready.compiler = MakeViewCompiler(inputs_);
+  absl::StatusOr<std::shared_ptr<const CompiledView>> view = ready.compiler->Compile(paths);
   if (!view.ok()) return view.status();
-  PinTargets(targets, view->ops);
-  compiled.plan.host_network = inputs.profile.Settings().network == Access::kAllow;
-  compiled.plan.view = std::move(view->ops);
-  compiled.plan.landlock_handled_fs = view->landlock_handled_fs;
-  compiled.plan.landlock_scoped = view->landlock_scoped;
-  compiled.plan.landlock_rules = std::move(view->landlock_rules);
-  compiled.plan.seccomp_program = inputs.seccomp_program;
-  compiled.plan.limits = inputs.limits;
-  compiled.absent = std::move(view->absent);
-  compiled.entries = std::move(view->entries);
-  return compiled;
+  ready.view = *std::move(view);
+  SandboxPlan plan = PlanFor(*ready.view);
+  PinTargets(targets, plan.view);
+  absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered =
+      RegisteredPlan::Create(launcher_, plan);
+  if (!registered.ok()) return registered.status();
+  ready.registered = *std::move(registered);
+  return ready;
+}
+
+SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
+  SandboxPlan plan;
+  plan.host_network = inputs_.profile.Settings().network == Access::kAllow;
+  plan.view = view.ops;
+  plan.landlock_handled_fs = view.landlock_handled_fs;
+  plan.landlock_scoped = view.landlock_scoped;
+  plan.landlock_rules = view.landlock_rules;
+  plan.seccomp_program = inputs_.seccomp_program;
+  plan.limits = inputs_.limits;
+  return plan;
 }
 
 }  // namespace cordon::internal

@@ -1,8 +1,10 @@
-// Turns the paths that a command may use into the launcher's plan, under one profile.
+// Turns the paths that a command may use into a plan that the launcher knows. One per executor.
 
 #ifndef CORDON_SANDBOX_SRC_PLAN_COMPILER_H_
 #define CORDON_SANDBOX_SRC_PLAN_COMPILER_H_
 
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,16 +14,12 @@
 #include "cordon/sdk/enforcement_report.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/profile.h"
+#include "launcher.h"
 #include "plan.h"
+#include "registered_plan.h"
 #include "view.h"
 
 namespace cordon::internal {
-
-struct CompiledPlan {
-  SandboxPlan plan;
-  std::vector<AbsentName> absent;
-  std::vector<ReportEntry> entries;  // About files.
-};
 
 // What the plans of one executor have in common.
 struct PlanInputs {
@@ -32,11 +30,40 @@ struct PlanInputs {
   int landlock_abi = 0;
 };
 
-// `targets` are the objects that `paths` was granted; a plan that would mount another object in
-// their place fails.
-[[nodiscard]] absl::StatusOr<CompiledPlan> CompilePlan(const PlanInputs& inputs,
-                                                       const PathPolicy& paths,
-                                                       absl::Span<const GrantedTarget> targets);
+// A plan for one command, and what to look at when that has ended.
+struct ReadyPlan {
+  std::shared_ptr<const RegisteredPlan> registered;
+  std::shared_ptr<ViewCompiler> compiler;    // Null when unconfined.
+  std::shared_ptr<const CompiledView> view;  // Null when unconfined.
+
+  // About files.
+  [[nodiscard]] std::vector<ReportEntry> entries() const;
+  // After the command: undoes what it created under protected names, and says which changed.
+  [[nodiscard]] std::vector<std::string> ChangedProtected() const;
+};
+
+// Safe from any thread.
+class PlanCompiler {
+ public:
+  PlanCompiler(PlanInputs inputs, std::shared_ptr<Launcher> launcher);
+
+  // For the profile's own paths. The same registered plan as long as nothing on the host changed
+  // that it depends on.
+  [[nodiscard]] absl::StatusOr<ReadyPlan> Compile();
+
+  // For one command with file grants. `targets` are the objects that `paths` was granted; a plan
+  // that would mount another object in their place fails when the command is started.
+  [[nodiscard]] absl::StatusOr<ReadyPlan> CompileGranted(
+      const PathPolicy& paths, absl::Span<const GrantedTarget> targets) const;
+
+ private:
+  [[nodiscard]] SandboxPlan PlanFor(const CompiledView& view) const;
+
+  const PlanInputs inputs_;
+  const std::shared_ptr<Launcher> launcher_;
+  std::mutex mutex_;
+  ReadyPlan own_;  // The last one of `Compile`.
+};
 
 }  // namespace cordon::internal
 

@@ -37,7 +37,7 @@ absl::StatusOr<std::shared_ptr<Execution>> HandOver(const std::shared_ptr<LiveEx
                                                     const SpawnStreams& streams) {
   absl::Status logged = LogSpawn(spawn);
   if (!logged.ok()) return logged;
-  const RegisteredPlan& plan = *spawn.context.plan;
+  const RegisteredPlan& plan = *spawn.context.plan.registered;
   absl::StatusOr<SpawnedSandbox> sandbox =
       plan.launcher().Spawn(plan.id(), spawn.plan, streams.standard_input, streams.standard_output,
                             streams.standard_error);

@@ -227,7 +227,7 @@ absl::StatusOr<ScratchFolders> ScratchFolder::MakeExecutorFolders(const std::str
     made = made && MakePrivateFolder(folder_.get(), absl::StrCat(name, "/", part));
   }
   const std::string path = absl::StrCat(path_, "/", name);
-  if (made) return ScratchFolders{path + "/home", path + "/tmp", path + "/cache"};
+  if (made) return ScratchFolders{path + "/home", path + "/tmp", path + "/cache", path_};
   const absl::Status failed =
       MakeErrnoError(errno, absl::StrFormat("cannot make the private folders in %s", path));
   (void)RemoveTree(folder_.get(), name);
