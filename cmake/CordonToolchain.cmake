@@ -35,7 +35,8 @@ function(cordon_defaults target)
     set(sanitize -fsanitize=${CORDON_SANITIZE} -fno-omit-frame-pointer)
     # GCC's flow analysis is wrong about instrumented code, that of its own standard library included.
     target_compile_options(${target} PRIVATE ${sanitize} -fno-sanitize-recover=all
-      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
     target_link_options(${target} PRIVATE ${sanitize})
   else()
     # Some distributions define it already, at another level.
