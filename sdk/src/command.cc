@@ -14,7 +14,7 @@ namespace cordon {
 namespace {
 
 constexpr std::string_view kArgvPrefix = "argv: ";
-constexpr std::string_view kShellPrefix = "shell: ";
+constexpr std::string_view kShellWord = "shell";
 
 bool HoldsNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
 
@@ -74,6 +74,19 @@ std::string QuoteArgv(const std::vector<std::string>& argv) {
     line += QuoteWord(argv[i], i == 0);
   }
   return line;
+}
+
+// Between these two the application chooses, and never the text.
+bool IsUsualShell(std::string_view shell) { return shell == "/bin/sh" || shell == "/bin/bash"; }
+
+// What tells shell text from argv and from the text of another shell; mostly nothing.
+std::string ShellPrefix(const Command& command) {
+  if (!IsUsualShell(command.shell)) {
+    return absl::StrFormat("%s %s: ", kShellWord, QuoteWord(command.shell, true));
+  }
+  const std::string_view text = command.shell_text;
+  const bool is_ambiguous = text.starts_with(kArgvPrefix) || text.starts_with(kShellWord);
+  return is_ambiguous ? absl::StrFormat("%s: ", kShellWord) : "";
 }
 
 std::string EscapeByte(char byte) {
@@ -138,14 +151,12 @@ std::string CommandMatch(const Command& command) {
   if (command.form == Command::Form::kArgv) {
     return std::string(kArgvPrefix) + QuoteArgv(command.argv);
   }
-  const std::string_view text = command.shell_text;
-  const bool is_ambiguous = text.starts_with(kArgvPrefix) || text.starts_with(kShellPrefix);
-  return std::string(is_ambiguous ? kShellPrefix : "") + command.shell_text;
+  return ShellPrefix(command) + command.shell_text;
 }
 
 std::string CommandDisplay(const Command& command) {
   return EscapeForDisplay(command.form == Command::Form::kArgv ? QuoteArgv(command.argv)
-                                                               : command.shell_text);
+                                                               : CommandMatch(command));
 }
 
 std::string EscapeForDisplay(std::string_view text, bool keep_newlines) {

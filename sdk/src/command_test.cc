@@ -1,6 +1,7 @@
 #include "cordon/sdk/command.h"
 
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <random>
@@ -91,47 +92,53 @@ std::vector<std::string> Unquote(std::string_view line) {
   return words;
 }
 
-// Bytes that meet each other's meaning often: sequences cut short, escapes, quotes.
+// Bytes that meet each other's meaning often: escapes, quotes, controls, sequences cut short,
+// prefixes.
 std::string RandomText(std::mt19937& random, std::size_t max_pieces) {
-  static const std::vector<std::string> kPieces = {"\\",
-                                                   "x",
-                                                   "1b",
-                                                   "u202e",
-                                                   "U000e0001",
-                                                   "n",
-                                                   "'",
-                                                   "\"",
-                                                   " ",
-                                                   "\n",
-                                                   "\r",
-                                                   "\t",
-                                                   "\x1b",
-                                                   "\x7f",
-                                                   "\xc2\x85",
-                                                   "\xe2\x80\xae",
-                                                   "\xe2\x80",
-                                                   "\xe2",
-                                                   "\x80",
-                                                   "\xae",
-                                                   "\xc3\xa9",
-                                                   "e\xcc\x81",
-                                                   "\xf0\x9f\x98\x80",
-                                                   "\xf3\xa0\x80\x81",
-                                                   "\xed\xa0\x80",
-                                                   "\xc0\x80",
-                                                   "\xf4\x90\x80\x80",
-                                                   "\xff",
-                                                   "a",
-                                                   "=",
-                                                   "argv: ",
-                                                   "shell: "};
+  constexpr std::string_view kPieces[] = {
+      "\\",
+      "x",
+      "1b",
+      "u202e",
+      "U000e0001",
+      "n",
+      "'",
+      "\"",
+      " ",
+      "\n",
+      "\r",
+      "\t",
+      "\x1b",
+      "\x7f",
+      "\xc2\x85",
+      "\xe2\x80\xae",
+      "\xe2\x80",
+      "\xe2",
+      "\x80",
+      "\xae",
+      "\xc3\xa9",
+      "e\xcc\x81",
+      "\xf0\x9f\x98\x80",
+      "\xf3\xa0\x80\x81",
+      "\xed\xa0\x80",
+      "\xc0\x80",
+      "\xf4\x90\x80\x80",
+      "\xff",
+      "a",
+      "=",
+      "argv: ",
+      "shell ",
+      ": ",
+      "/",
+      "shell: ",
+  };
   std::string text;
   const std::size_t count = random() % (max_pieces + 1);
   for (std::size_t i = 0; i < count; ++i) {
     if (random() % 4 == 0) {
       text.push_back(static_cast<char>(random() % 256));
     } else {
-      text += kPieces[random() % kPieces.size()];
+      text += kPieces[random() % std::size(kPieces)];
     }
   }
   return text;
@@ -257,7 +264,20 @@ TEST_CASE("what rules compare never mixes the two forms") {
   CHECK(CommandMatch(ArgvAt({"make", "test"})) == "argv: make test");
   CHECK(CommandMatch(ShellAt("argv: make test")) == "shell: argv: make test");
   CHECK(CommandMatch(ShellAt("shell: argv: make test")) == "shell: shell: argv: make test");
+  CHECK(CommandMatch(ShellAt("shell /x: ls")) == "shell: shell /x: ls");
   CHECK(CommandMatch(ShellAt("a\x1b\\n")) == "a\x1b\\n");
+}
+
+TEST_CASE("another shell is named, the two usual ones are not") {
+  const auto under = [](std::string shell, std::string text) {
+    return Command::Shell(std::move(text), "/w", std::move(shell));
+  };
+  CHECK(CommandMatch(under("/bin/bash", "ls")) == CommandMatch(under("/bin/sh", "ls")));
+  CHECK(CommandMatch(under("/tmp/bash", "ls")) == "shell /tmp/bash: ls");
+  CHECK(CommandDisplay(under("/tmp/bash", "l\ns")) == "shell /tmp/bash: l\\ns");
+  CHECK(CommandMatch(under("/tmp/a: b", "c")) == "shell '/tmp/a: b': c");
+  CHECK(CommandMatch(under("/tmp/a", "b: c")) == "shell /tmp/a: b: c");
+  CHECK(CommandDisplay(ShellAt("shell /tmp/bash: ls")) == "shell: shell /tmp/bash: ls");
 }
 
 TEST_CASE("different commands never share match or digest") {
@@ -266,7 +286,8 @@ TEST_CASE("different commands never share match or digest") {
   std::map<Digest, Command> by_digest;
   for (int i = 0; i < 5000; ++i) {
     Command command = ShellAt(RandomText(random, 3));
-    if (i % 2 == 0) {
+    if (i % 3 == 1) command.shell = "/" + RandomText(random, 2);
+    if (i % 3 == 0) {
       command = ArgvAt({RandomText(random, 2), RandomText(random, 1)});
       command.argv.resize(1 + random() % 2);
     }

@@ -41,24 +41,27 @@ struct Command {
 // What execve(2) gets.
 [[nodiscard]] std::vector<std::string> EffectiveArgv(const Command& command);
 
-// SHA-256 over the form and every word, not the directory, which grants bind on its own. The two
-// forms never share a digest.
+// SHA-256 over the form, the shell and every word, not the directory, which grants bind on its own.
+// The two forms never share a digest.
 [[nodiscard]] Digest CommandDigest(const Command& command);
 
 // What rules about this exact command compare: shell text as it is; argv with POSIX quoting behind
-// "argv: ". Two commands that differ in form or words never share it (shell text that begins like
-// one of the prefixes gets "shell: " before it). Bytes as they are: escape before showing.
+// "argv: ". Two commands that differ in form, words or shell never share it, but for /bin/sh and
+// /bin/bash, between which an application chooses and no text can: another shell is named in front
+// ("shell /bin/zsh: "), and text that begins with "argv: " or "shell" gets "shell: " before it.
+// Bytes as they are: escape before showing.
 [[nodiscard]] std::string CommandMatch(const Command& command);
 
-// One line for people and logs: shell text as it is, argv with POSIX quoting, both escaped like
-// `EscapeForDisplay`; never truncated. Of one form, different commands are shown differently.
+// One line for people and logs, escaped like `EscapeForDisplay` and never truncated: argv with
+// POSIX quoting, shell text as in `CommandMatch`. Of one form, different commands are shown
+// differently.
 [[nodiscard]] std::string CommandDisplay(const Command& command);
 
 // Escapes any text so that different texts, valid UTF-8 or not, are shown differently: backslash as
 // `\\`, newline, tab and carriage return as `\n`, `\t`, `\r`, other ASCII controls and bytes that
 // are not UTF-8 as `\x1b`, other invisible, bidirectional, blank or combining characters as
-// `\u202e` or
-// `\U000e0001`. Printable letters of every script stay. Newlines are kept when `keep_newlines`.
+// `\u202e` or `\U000e0001`. Printable letters of every script stay. Newlines are kept when
+// `keep_newlines`.
 [[nodiscard]] std::string EscapeForDisplay(std::string_view text, bool keep_newlines = false);
 
 }  // namespace cordon
