@@ -114,17 +114,8 @@ Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command)
   ran.status = spawned.status();
   if (!spawned.ok()) return ran;
 
-  std::array<char, 4096> part;
-  while (WaitReadable(reader.get())) {
-    const ssize_t size = read(reader.get(), part.data(), part.size());
-    if (size <= 0) break;
-    ran.output.append(part.data(), static_cast<std::size_t>(size));
-  }
-  SpawnEvent event;
-  while (WaitReadable(spawned->channel.get()) &&
-         recv(spawned->channel.get(), &event, sizeof(event), 0) == sizeof(event)) {
-    ran.events.push_back(event);
-  }
+  ran.output = ReadAll(reader.get());
+  ran.events = ReadEvents(spawned->channel.get());
   ran.tree_ended = WaitReadable(spawned->pidfd.get());
   return ran;
 }
@@ -137,14 +128,44 @@ Ran Run(const SandboxPlan& plan, const std::string& shell_text) {
   return Run(plan, Shell(shell_text));
 }
 
-std::string WhyNoNamespaces() {
-  const Ran ran = Run(SystemPlan(), "true");
-  if (!ran.status.ok()) return ran.status.ToString();
-  if (const SpawnEvent* failure = ran.failure()) {
+std::string ReadAll(int fd) {
+  std::string text;
+  std::array<char, 4096> part;
+  while (WaitReadable(fd)) {
+    const ssize_t size = read(fd, part.data(), part.size());
+    if (size <= 0) break;
+    text.append(part.data(), static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+std::vector<SpawnEvent> ReadEvents(int channel) {
+  std::vector<SpawnEvent> events;
+  SpawnEvent event;
+  while (WaitReadable(channel) && recv(channel, &event, sizeof(event), 0) == sizeof(event)) {
+    events.push_back(event);
+  }
+  return events;
+}
+
+std::string Field(const std::string& text, const std::string& name) {
+  const std::size_t at = ("\n" + text).find("\n" + name + ":");
+  if (at == std::string::npos) return {};
+  const std::size_t start = text.find_first_not_of(" \t", at + name.size() + 1);
+  const std::string value = text.substr(start, text.find('\n', start) - start);
+  return value.substr(0, value.find_last_not_of(" \t") + 1);
+}
+
+const std::string& WhyNoNamespaces() {
+  static const std::string why = [] {
+    const Ran ran = Run(SystemPlan(), "true");
+    if (!ran.status.ok()) return ran.status.ToString();
+    const SpawnEvent* failure = ran.failure();
+    if (failure == nullptr) return std::string();
     return std::string(StepName(failure->step)) + ": errno " +
            std::to_string(failure->error_number);
-  }
-  return {};
+  }();
+  return why;
 }
 
 }  // namespace cordon::internal::testing

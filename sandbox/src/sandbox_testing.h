@@ -10,6 +10,7 @@
 
 #include "launcher.h"
 #include "plan.h"
+#include "support/catch.h"
 
 namespace cordon::internal::testing {
 
@@ -37,8 +38,8 @@ class TemporaryFolder {
 
 [[nodiscard]] CommandPlan Shell(const std::string& text);
 
-// Why this host can make no sandbox, or nothing. Tests skip with it.
-[[nodiscard]] std::string WhyNoNamespaces();
+// Why this host can make no sandbox, or nothing. Tests skip with it: NEEDS_NAMESPACES.
+[[nodiscard]] const std::string& WhyNoNamespaces();
 
 struct Ran {
   absl::Status status;             // Of Spawn.
@@ -64,6 +65,21 @@ struct Ran {
 // Waits until `fd` is readable or hung up; false after kDeadline.
 [[nodiscard]] bool WaitReadable(int fd);
 
+// The events that arrive on `channel` until its other end is closed.
+[[nodiscard]] std::vector<SpawnEvent> ReadEvents(int channel);
+
+// What arrives on `fd` until its other end is closed.
+[[nodiscard]] std::string ReadAll(int fd);
+
+// The number that follows `NAME:` in a text like /proc/PID/status, without blanks; "" when absent.
+[[nodiscard]] std::string Field(const std::string& text, const std::string& name);
+
 }  // namespace cordon::internal::testing
+
+#define NEEDS_NAMESPACES()                                                                     \
+  if (const std::string& why = ::cordon::internal::testing::WhyNoNamespaces(); !why.empty()) { \
+    CORDON_SKIP("userns", why);                                                                \
+  }                                                                                            \
+  static_assert(true)
 
 #endif  // CORDON_SANDBOX_SRC_SANDBOX_TESTING_H_

@@ -121,18 +121,22 @@ class Supervisor {
   // Until nothing is left, or only what does not die.
   void EndTree() {
     const std::uint64_t give_up = NowMicroseconds() + kReapMicroseconds;
-    for (;;) {
+    while (ReapAll() && NowMicroseconds() < give_up) {
       SignalTree(SIGKILL);
-      DrainSignals();
-      long ended;
-      do {
-        ended = Call(__NR_wait4, -1, nullptr, WNOHANG, nullptr);
-      } while (ended > 0);
-      if (ended < 0 || NowMicroseconds() >= give_up) return;
       pollfd entry = {kSignals, POLLIN, 0};
-      const __kernel_timespec step = {0, 50'000'000};
-      Call(__NR_ppoll, &entry, 1, &step, nullptr, 0);
+      constexpr __kernel_timespec kAgain = {0, 50'000'000};
+      Call(__NR_ppoll, &entry, 1, &kAgain, nullptr, 0);
     }
+  }
+
+  // Whether there are children that have not ended.
+  bool ReapAll() {
+    DrainSignals();
+    long ended;
+    do {
+      ended = Call(__NR_wait4, -1, nullptr, WNOHANG, nullptr);
+    } while (ended > 0);
+    return ended == 0;
   }
 
   [[noreturn]] void Finish(int status) {

@@ -5,20 +5,12 @@
 
 #include <cstdint>
 
+#include "launcher/directory.h"
 #include "launcher/fd.h"
 #include "launcher/text.h"
 
 namespace cordon::launcher {
 namespace {
-
-// getdents64(2); no header of the kernel has it.
-struct DirectoryEntry {
-  std::uint64_t inode;
-  std::int64_t offset;
-  std::uint16_t size;
-  std::uint8_t type;
-  char name[1];  // And the rest of it.
-};
 
 constexpr int kFolderFlags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr int kRemoveFolder = 0x200;  // AT_REMOVEDIR
@@ -46,18 +38,8 @@ Fd OpenForRemoval(int folder, const char* name) {
 // Calls `remove` with the names in `folder`, as one reading gives them; whether there were any.
 template <typename Remove>
 bool ForSome(int folder, Remove remove) {
-  alignas(8) char buffer[4096];
   const Fd listing(Call(__NR_openat, folder, ".", O_RDONLY | kFolderFlags));
-  const long size = Call(__NR_getdents64, listing.get(), buffer, sizeof(buffer));
-  bool any = false;
-  for (long at = 0; at < size;) {
-    const auto* entry = reinterpret_cast<const DirectoryEntry*>(buffer + at);
-    at += entry->size;
-    if (Equal(entry->name, ".") || Equal(entry->name, "..")) continue;
-    any = true;
-    remove(entry->name);
-  }
-  return any;
+  return VisitNext(listing.get(), remove);
 }
 
 // Empties one folder by moving what lies deeper up into it.
