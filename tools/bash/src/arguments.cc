@@ -24,7 +24,7 @@ constexpr char kSchemaFormat[] = R"json({
   "properties": {
     "command": {
       "type": "string", "minLength": 1, "maxLength": %d,
-      "description": "shell text, run by /bin/sh -c"
+      "description": "shell text"
     },
     "workdir": {
       "type": "string", "minLength": 1,
@@ -93,8 +93,20 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// What other tools call our members.
+std::string_view Synonym(std::string_view word) {
+  for (const std::string_view name : {"cwd", "dir", "directory", "working_directory"}) {
+    if (word == name) return "workdir";
+  }
+  for (const std::string_view name : {"script", "code", "shell"}) {
+    if (word == name) return "command";
+  }
+  return word;
+}
+
 // The known name that `word` most likely meant: a beginning of it, else the fewest edits away.
 std::string_view NearestName(std::string_view word, const Names& known) {
+  word = Synonym(word);
   const auto cost = [word](std::string_view name) {
     if (!word.empty() && (name.starts_with(word) || word.starts_with(name))) return std::size_t{0};
     return EditDistance(word.substr(0, 64), name);

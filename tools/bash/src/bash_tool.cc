@@ -1,6 +1,7 @@
 #include "cordon/tools/bash_tool.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -129,7 +130,15 @@ absl::Status CheckOptions(const BashToolOptions& options) {
   if (!options.start_directory.empty() && !options.start_directory.starts_with('/')) {
     return MakeError(ErrorCode::kInvalidOption, "bash tool: start_directory must be absolute");
   }
+  if (!options.shell.empty() && !options.shell.starts_with('/')) {
+    return MakeError(ErrorCode::kInvalidOption, "bash tool: shell must be absolute");
+  }
   return absl::OkStatus();
+}
+
+std::string DefaultShell() {
+  constexpr const char* kBash = "/bin/bash";
+  return ::access(kBash, X_OK) == 0 ? kBash : Command::kDefaultShell;
 }
 
 }  // namespace
@@ -140,6 +149,7 @@ absl::StatusOr<std::unique_ptr<BashTool>> BashTool::Create(std::shared_ptr<Execu
     return MakeError(ErrorCode::kInvalidOption, "bash tool: an executor is needed");
   }
   if (absl::Status valid = CheckOptions(options); !valid.ok()) return valid;
+  if (options.shell.empty()) options.shell = DefaultShell();
   return std::unique_ptr<BashTool>(new BashTool(std::move(executor), std::move(options)));
 }
 
@@ -171,7 +181,8 @@ absl::StatusOr<PreparedCall> BashTool::Prepare(std::string_view arguments_json,
   if (!directory.ok()) return directory.status();
 
   PreparedCommand prepared;
-  prepared.command = Command::Shell(std::move(arguments->command), *std::move(directory));
+  prepared.command =
+      Command::Shell(std::move(arguments->command), *std::move(directory), options_.shell);
   prepared.timeout = arguments->timeout.value_or(options_.default_timeout);
   prepared.execution_id = context.execution_id;
 

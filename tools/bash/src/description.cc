@@ -80,14 +80,12 @@ std::string DescribeBashTool(const Profile& profile, const BashToolOptions& opti
                              const std::string& start_directory) {
   const ProfileConfig& settings = profile.Settings();
   return absl::StrFormat(
-      "Runs one command with /bin/sh -c (POSIX shell; write bash -c '...' for bash), confined by a "
-      "sandbox. Each call is a new shell that starts in %s; nothing it started outlives it. There "
-      "is "
-      "no terminal and nobody to answer prompts: standard input is at end of file. The time limit "
-      "is "
-      "%s, at most %s.\n%s%s%s",
-      start_directory, DurationText(options.default_timeout), DurationText(options.max_timeout),
-      DescribeRoots(settings), DescribeNetwork(settings), DescribeAsking(settings));
+      "Runs one command with %s -c, confined by a sandbox. Each call is a new shell that starts in "
+      "%s; nothing it started outlives it. There is no terminal and nobody to answer prompts: "
+      "standard input is at end of file. The time limit is %s, at most %s.\n%s%s%s",
+      options.shell, start_directory, DurationText(options.default_timeout),
+      DurationText(options.max_timeout), DescribeRoots(settings), DescribeNetwork(settings),
+      DescribeAsking(settings));
 }
 
 }  // namespace cordon::internal

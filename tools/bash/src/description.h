@@ -10,7 +10,7 @@
 
 namespace cordon::internal {
 
-// `start_directory` is where a command without `workdir` starts.
+// `options.shell` is set; `start_directory` is where a command without `workdir` starts.
 [[nodiscard]] std::string DescribeBashTool(const Profile& profile, const BashToolOptions& options,
                                            const std::string& start_directory);
 

@@ -1,5 +1,6 @@
 #include "rendering.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
@@ -114,37 +115,41 @@ bool Succeeded(const Outcome& outcome) {
   return outcome.kind == Outcome::Kind::kExited && outcome.code == 0;
 }
 
+std::string Counted(std::uint64_t number, std::string_view noun) {
+  return absl::StrFormat("%s %s%s", WithThousands(number), noun, number == 1 ? "" : "s");
+}
+
 // What was done to a stream before it was shown; empty when nothing.
 std::string StreamNote(std::string_view name, const CapturedOutput& output,
                        const ShownStream& shown) {
   std::vector<std::string> changes;
   if (shown.replaced > 0) {
-    changes.push_back(absl::StrFormat("is no valid UTF-8: %d faulty bytes were replaced by U+FFFD",
-                                      shown.replaced));
+    changes.push_back("is no valid UTF-8: " + Counted(shown.replaced, "faulty sequence") +
+                      " replaced by U+FFFD");
   } else if (!output.valid_utf8) {
     changes.emplace_back("has invalid UTF-8 in the part that was left out");
   }
   if (shown.removed_sequences > 0) {
-    changes.push_back(
-        absl::StrFormat("had %d terminal control sequences, removed", shown.removed_sequences));
+    changes.push_back("had " + Counted(shown.removed_sequences, "terminal control sequence") +
+                      ", removed");
   }
   if (shown.escaped_controls > 0) {
-    changes.push_back(
-        absl::StrFormat("has %d control characters, shown as \\xNN", shown.escaped_controls));
+    changes.push_back("has " + Counted(shown.escaped_controls, "control character") +
+                      ", shown as \\xNN");
   }
   if (changes.empty()) return "";
-  return absl::StrFormat("%s %s", std::string(name), absl::StrJoin(changes, ", "));
+  return absl::StrFormat("%s %s", name, absl::StrJoin(changes, ", "));
 }
 
 void AppendStream(std::string_view name, const std::string& text, std::string& out) {
   if (text.empty()) return;
-  out += absl::StrFormat("%s:\n%s", std::string(name), text);
+  out += absl::StrFormat("%s:\n%s", name, text);
   if (!text.ends_with('\n')) out += '\n';
 }
 
 void AppendList(std::string_view title, const std::vector<std::string>& lines, std::string& out) {
   if (lines.empty()) return;
-  out += absl::StrFormat("%s:\n", std::string(title));
+  out += absl::StrFormat("%s:\n", title);
   for (const std::string& line : lines) out += "- " + line + "\n";
 }
 

@@ -33,11 +33,13 @@ struct BashToolOptions {
   // Where a command without `workdir` starts, and what relative paths start from. Empty: the
   // workspace of the executor's profile.
   std::string start_directory;
+  // The absolute path of the shell. Empty: /bin/bash where the host has it, else /bin/sh.
+  std::string shell;
 };
 
 // The tool `bash`. Its arguments are one JSON object; unknown or repeated members refuse the call:
 //
-//   command      string, required   run as `/bin/sh -c -- TEXT`, standard input at end of file
+//   command      string, required   run as `SHELL -c -- TEXT`, standard input at end of file
 //   workdir      string             absolute, or relative to the start directory
 //   timeout_ms   integer            1 to `max_timeout`
 //   description  string             the model's own words; shown to a person as such
@@ -56,7 +58,7 @@ struct BashToolOptions {
 class BashTool final : public Tool {
  public:
   // Returns kInvalidOption for a null executor, limits that are zero or contradict each other, or a
-  // start directory that is not absolute.
+  // start directory or shell that is not absolute.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<BashTool>> Create(
       std::shared_ptr<Executor> executor, BashToolOptions options = {});
 
