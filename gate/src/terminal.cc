@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -68,7 +69,7 @@ class TerminalMode {
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGTTOU);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    const bool done = tcsetattr(fd_, TCSADRAIN, &mode) == 0;
+    const bool done = tcsetattr(fd_, TCSANOW, &mode) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return done;
   }
@@ -132,14 +133,16 @@ class Screen {
     return true;
   }
 
-  // What can be read at once; empty when the terminal is gone.
-  [[nodiscard]] std::string Read() const {
+  // What can be read at once; nothing when the terminal is gone.
+  [[nodiscard]] std::optional<std::string> Read() const {
     char buffer[256];
     ssize_t count = 0;
     do {
       count = read(fd_, buffer, sizeof buffer);
     } while (count < 0 && errno == EINTR);
-    return count > 0 ? std::string(buffer, static_cast<std::size_t>(count)) : std::string();
+    if (count < 0 && errno == EAGAIN) return "";
+    if (count <= 0) return std::nullopt;
+    return std::string(buffer, static_cast<std::size_t>(count));
   }
 
  private:
@@ -232,37 +235,37 @@ class Dialogue {
       if (wait == Wait::kTimeout) {
         return quiet < card_.expires ? absl::OkStatus() : Ended(Wait::kTimeout);
       }
-      if (screen_.Read().empty()) return NobodyThere("the terminal is gone");
+      if (!screen_.Read().has_value()) return NobodyThere("the terminal is gone");
     }
   }
 
   absl::StatusOr<PromptChoice> NextChoice() {
     Wait wait = screen_.WaitFor(POLLIN, card_.expires);
     if (wait != Wait::kReady) return Ended(wait);
-    std::string keys = screen_.Read();
-    if (keys.empty()) return NobodyThere("the terminal is gone");
+    std::optional<std::string> keys = screen_.Read();
+    if (!keys.has_value()) return NobodyThere("the terminal is gone");
     while (true) {
       const SteadyTime settled = std::chrono::steady_clock::now() + kKeySettles;
       wait = screen_.WaitFor(POLLIN, std::min(settled, card_.expires));
       if (wait == Wait::kStopped) return Ended(wait);
-      if (wait == Wait::kTimeout) return ReadKey(keys, card_);
-      const std::string more = screen_.Read();
-      if (more.empty()) return NobodyThere("the terminal is gone");
-      if (keys.size() < 8) keys += more;  // Enough to know that it is no single key.
+      if (wait == Wait::kTimeout) return ReadKey(*keys, card_);
+      const std::optional<std::string> more = screen_.Read();
+      if (!more.has_value()) return NobodyThere("the terminal is gone");
+      if (keys->size() < 8) *keys += *more;  // Enough to know that it is no single key.
     }
   }
 
   absl::StatusOr<ApprovalAnswer> AskForWords() {
-    if (!mode_.SetLines() || !Say("words for the model, then Enter:")) {
+    if (!mode_.SetLines() || !Say("say why, then Enter:")) {
       return Failed("the terminal is gone");
     }
     std::string words;
     while (words.find('\n') == std::string::npos && words.size() < kMaxWords) {
       const Wait wait = screen_.WaitFor(POLLIN, card_.expires);
       if (wait != Wait::kReady) return Ended(wait);
-      const std::string more = screen_.Read();
-      if (more.empty()) break;
-      words += more;
+      const std::optional<std::string> more = screen_.Read();
+      if (!more.has_value()) return NobodyThere("the terminal is gone");
+      words += *more;
     }
     words = words.substr(0, words.find('\n'));
     (void)Say(ChoiceText(PromptChoice::kDenyWithWords));

@@ -16,7 +16,8 @@ struct TerminalPromptOptions {
   bool color = false;
 };
 
-// Asks on the terminal behind `fd`, which may be blocking or not. Errors of `TerminalApprover`.
+// Asks on the terminal behind `fd`, opened with O_NONBLOCK: a terminal that is stopped must not
+// keep the question from ending. Errors of `TerminalApprover`.
 [[nodiscard]] absl::StatusOr<ApprovalAnswer> AskOnTerminal(int fd, const ApprovalCard& card,
                                                            const TerminalPromptOptions& options,
                                                            const std::stop_token& stop);
