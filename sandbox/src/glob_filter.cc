@@ -6,8 +6,24 @@
 namespace cordon::internal {
 namespace {
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+constexpr std::string_view kAnyDepth = "**";
+
+// Without components `**` at the end: a folder that matches covers what is below it, and they also
+// stand for no component at all.
+std::string_view WithoutAnyDepth(std::string_view pattern) {
+  while (BaseName(pattern) == kAnyDepth && pattern.size() > kAnyDepth.size() + 1) {
+    pattern.remove_suffix(kAnyDepth.size() + 1);
+  }
+  return pattern;
+}
+
+// Of `*.key`, "key": the names that match are those whose text after the last dot is this.
+std::string_view ExtensionOf(std::string_view component) {
+  constexpr std::string_view kStart = "*.";
+  if (!component.starts_with(kStart)) return {};
+  const std::string_view extension = component.substr(kStart.size());
+  const bool is_plain = !IsGlob(extension) && extension.find('.') == std::string_view::npos;
+  return is_plain ? extension : std::string_view();
 }
 
 }  // namespace
@@ -24,58 +40,75 @@ std::string GlobBase(std::string_view pattern) {
 }
 
 GlobFilter::GlobFilter(const std::vector<std::string>& patterns) {
+  std::map<std::string, std::size_t> prefixes;
   patterns_.reserve(patterns.size());
-  for (const std::string& text : patterns) {
-    Pattern pattern{text, GlobBase(text), Tail::kAnything, ""};
-    const std::string_view last = BaseName(text);
-    if (!IsGlob(last)) {
-      pattern.tail = Tail::kLiteral;
-      pattern.tail_text = last;
-    } else if (last[0] == '*' && last.size() > 1 && !IsGlob(last.substr(1))) {
-      pattern.tail = Tail::kSuffix;
-      pattern.tail_text = last.substr(1);
-    } else if (last != "**" && last != "*") {
-      pattern.tail = Tail::kPattern;
-      pattern.tail_text = JoinPath("/", last);
-    }
-    patterns_.push_back(std::move(pattern));
+  for (const std::string& pattern : patterns) AddPattern(pattern, prefixes);
+}
+
+void GlobFilter::AddPattern(const std::string& text, std::map<std::string, std::size_t>& prefixes) {
+  const std::string_view pattern = WithoutAnyDepth(text);
+  const std::string_view last = BaseName(pattern);
+  const std::string before = ParentPath(pattern);
+  const auto [known, is_new] = prefixes.emplace(before, prefixes_.size());
+  if (is_new) {
+    Prefix prefix;
+    prefix.text = before;
+    prefix.base = ParentPath(before);
+    prefix.is_any_depth = BaseName(before) == kAnyDepth && !IsGlob(prefix.base);
+    if (!IsGlob(BaseName(before))) prefix.last_literal = BaseName(before);
+    prefixes_.push_back(std::move(prefix));
   }
-  for (std::size_t i = 0; i < patterns_.size(); ++i) {
-    if (patterns_[i].tail == Tail::kLiteral) {
-      literal_[patterns_[i].tail_text].push_back(i);
-    } else {
-      others_.push_back(i);
-    }
+  const std::size_t position = patterns_.size();
+  if (!IsGlob(last)) {
+    by_name_[std::string(last)].push_back(position);
+  } else if (const std::string_view extension = ExtensionOf(last); !extension.empty()) {
+    by_extension_[std::string(extension)].push_back(position);
+  } else {
+    others_.push_back(position);
+  }
+  Pattern added{known->second, JoinPath("/", last), ""};
+  if (last.size() > 1 && last[0] == '*' && !IsGlob(last.substr(1))) added.suffix = last.substr(1);
+  patterns_.push_back(std::move(added));
+}
+
+bool GlobFilter::MatchesFolder(const Prefix& prefix, const std::string& folder) {
+  if (prefix.is_any_depth) return IsWithin(folder, prefix.base);
+  if (!prefix.last_literal.empty() && BaseName(folder) != prefix.last_literal) return false;
+  return GlobMatches(prefix.text, folder);
+}
+
+void GlobFilter::EnterFolder(const std::string& folder) {
+  for (Prefix& prefix : prefixes_) prefix.is_active = MatchesFolder(prefix, folder);
+  active_others_.clear();
+  for (const std::size_t i : others_) {
+    if (prefixes_[patterns_[i].prefix].is_active) active_others_.push_back(i);
   }
 }
 
-void GlobFilter::Match(const std::string& folder, std::string_view name,
-                       std::vector<std::size_t>& positions) const {
-  positions.clear();
-  const auto consider = [&](std::size_t i) {
-    if (Matches(patterns_[i], folder, name)) positions.push_back(i);
-  };
-  if (const auto found = literal_.find(name); found != literal_.end()) {
-    for (const std::size_t i : found->second) consider(i);
+const std::vector<std::size_t>& GlobFilter::Match(std::string_view name) {
+  matched_.clear();
+  if (!by_name_.empty()) Take(by_name_, name);
+  if (const std::size_t dot = name.rfind('.');
+      dot != std::string_view::npos && !by_extension_.empty()) {
+    Take(by_extension_, name.substr(dot + 1));
   }
-  for (const std::size_t i : others_) consider(i);
+  for (const std::size_t i : active_others_) {
+    const Pattern& pattern = patterns_[i];
+    const bool matches = pattern.suffix.empty() ? GlobMatches(pattern.last, JoinPath("/", name))
+                                                : name.ends_with(pattern.suffix);
+    if (matches) matched_.push_back(i);
+  }
+  return matched_;
 }
 
-bool GlobFilter::Matches(const Pattern& pattern, const std::string& folder,
-                         std::string_view name) const {
-  switch (pattern.tail) {
-    case Tail::kLiteral:
-    case Tail::kAnything:
-      break;
-    case Tail::kSuffix:
-      if (!EndsWith(name, pattern.tail_text)) return false;
-      break;
-    case Tail::kPattern:
-      if (!GlobMatches(pattern.tail_text, JoinPath("/", name))) return false;
-      break;
+void GlobFilter::Take(const std::unordered_map<std::string, Positions>& from,
+                      std::string_view key) {
+  key_ = key;
+  const auto found = from.find(key_);
+  if (found == from.end()) return;
+  for (const std::size_t i : found->second) {
+    if (prefixes_[patterns_[i].prefix].is_active) matched_.push_back(i);
   }
-  const std::string path = JoinPath(folder, name);
-  return IsWithin(path, pattern.base) && GlobMatches(pattern.text, path);
 }
 
 }  // namespace cordon::internal

@@ -134,7 +134,7 @@ WorkspaceIndex::WorkspaceIndex(WorkspaceIndex&&) noexcept = default;
 WorkspaceIndex& WorkspaceIndex::operator=(WorkspaceIndex&&) noexcept = default;
 
 absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
-  if (request != request_ || !filter_.has_value()) Accept(request);
+  if (request != request_ || filter_ == nullptr) Accept(request);
   folders_read_ = 0;
   names_ = 0;
   mounts_.reset();
@@ -150,7 +150,7 @@ absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
 
 // What is known stays known when only other roots are asked for, e.g. those of a grant.
 void WorkspaceIndex::Accept(const IndexRequest& request) {
-  const bool same_rules = filter_.has_value() && request.patterns == request_.patterns &&
+  const bool same_rules = filter_ != nullptr && request.patterns == request_.patterns &&
                           request.skip == request_.skip &&
                           request.whole_repositories == request_.whole_repositories;
   request_ = request;
@@ -159,7 +159,7 @@ void WorkspaceIndex::Accept(const IndexRequest& request) {
   std::vector<std::string> patterns;
   patterns.reserve(request.patterns.size());
   for (const IndexPattern& pattern : request.patterns) patterns.push_back(pattern.text);
-  filter_.emplace(patterns);
+  filter_ = std::make_unique<GlobFilter>(patterns);
   skip_ = {request.skip.begin(), request.skip.end()};
 }
 
@@ -260,6 +260,7 @@ absl::Status WorkspaceIndex::Read(const Tree& tree, const Pending& pending) {
   int error = folder.error_number;
   if (folder.fd.valid()) {
     ++folders_read_;
+    filter_->EnterFolder(path);
     error = ReadNames(folder.fd.get(), [&](std::string_view name, NodeType type, std::uint64_t) {
       NoteName(record, path, name, type);
     });
@@ -276,9 +277,8 @@ void WorkspaceIndex::NoteName(Record& record, const std::string& folder, std::st
   const auto note = [&](Kind kind, std::size_t pattern) {
     record.findings.push_back({kind, type, pattern, std::string(name)});
   };
-  filter_->Match(folder, name, positions_);
   bool hidden = false;
-  for (const std::size_t pattern : positions_) {
+  for (const std::size_t pattern : filter_->Match(name)) {
     note(Kind::kMatch, pattern);
     hidden = hidden || request_.patterns[pattern].hides;
   }

@@ -120,7 +120,7 @@ class WorkspaceIndex {
   void CollectFolder(const Record& record, const std::string& path);
 
   IndexRequest request_;
-  std::optional<GlobFilter> filter_;
+  std::unique_ptr<GlobFilter> filter_;
   std::unordered_set<std::string> skip_;
   std::optional<MountTable> mounts_;
   std::map<std::string, std::unique_ptr<Tree>> trees_;
@@ -128,7 +128,6 @@ class WorkspaceIndex {
   IndexContents contents_;
   std::size_t folders_read_ = 0;
   std::size_t names_ = 0;
-  std::vector<std::size_t> positions_;  // Reused between names.
 };
 
 }  // namespace cordon::internal
