@@ -48,18 +48,6 @@ std::string SubjectText(const GrantSubject& subject) {
   return absl::StrFormat("%s %s", name, subject.target);
 }
 
-std::optional<Access>& AxisOf(PathRule& rule, Axis axis) {
-  switch (axis) {
-    case Axis::kRead:
-      return rule.read;
-    case Axis::kExecute:
-      return rule.execute;
-    case Axis::kWrite:
-      return rule.write;
-  }
-  return rule.read;
-}
-
 absl::Status Superfluous(const GrantSubject& subject) {
   return MakeError(ErrorCode::kGrantWrongTarget,
                    absl::StrFormat("a grant for %s was presented, which this command does not need",
@@ -156,24 +144,24 @@ absl::StatusOr<GrantedTarget> AcquireTarget(const GrantSubject& subject) {
   return GrantedTarget{subject.target, *std::move(object)};
 }
 
-// Raises what was gated to allowed within the subject's scope. What is denied there stays denied:
-// `PathPolicy` lets the narrower of two equal rules win, which is why a rule more is not enough.
-void AddToRules(const GrantSubject& subject, const FileSubject& file,
-                std::vector<PathRule>& rules) {
-  const PathShape shape = file.form == Scope::Form::kPath ? PathShape::kExact : PathShape::kTree;
-  for (PathRule& rule : rules) {
-    std::optional<Access>& access = AxisOf(rule, file.axis);
-    const bool covered = shape == PathShape::kTree
-                             ? IsWithin(rule.path, subject.target)
-                             : rule.path == subject.target && rule.shape == PathShape::kExact;
-    if (covered && access == Access::kGated) access = Access::kAllow;
+PathRule RuleFor(const GrantSubject& subject, const FileSubject& file) {
+  PathRule rule;
+  rule.path = subject.target;
+  rule.shape = file.form == Scope::Form::kPath ? PathShape::kExact : PathShape::kTree;
+  rule.origin = "grant";
+  switch (file.kind) {
+    case CapabilityKind::kFilesystemRead:
+      // As in a profile: what may be read may be executed.
+      rule.read = rule.execute = Access::kAllow;
+      return rule;
+    case CapabilityKind::kFilesystemWrite:
+      rule.write = Access::kAllow;
+      return rule;
+    case CapabilityKind::kCommandExecute:
+    case CapabilityKind::kNetwork:
+      return rule;
   }
-  PathRule granted;
-  granted.path = subject.target;
-  granted.shape = shape;
-  granted.origin = "grant";
-  AxisOf(granted, file.axis) = Access::kAllow;
-  rules.push_back(std::move(granted));
+  return rule;
 }
 
 absl::Status CheckEffective(const PathPolicy& paths, const std::vector<GrantSubject>& subjects) {
@@ -191,7 +179,7 @@ absl::Status CheckEffective(const PathPolicy& paths, const std::vector<GrantSubj
 }
 
 absl::Status ApplyFileGrants(const std::vector<GrantSubject>& subjects, CommandAdmission& into) {
-  std::vector<PathRule> rules = into.paths.rules();
+  std::vector<PathRule> granted;
   for (const GrantSubject& subject : subjects) {
     const std::optional<FileSubject> file = AsFileSubject(subject.grant_class);
     if (!file.has_value()) continue;
@@ -200,10 +188,10 @@ absl::Status ApplyFileGrants(const std::vector<GrantSubject>& subjects, CommandA
       if (!target.ok()) return target.status();
       into.targets.push_back(*std::move(target));
     }
-    AddToRules(subject, *file, rules);
-    into.has_file_grants = true;
+    granted.push_back(RuleFor(subject, *file));
   }
-  into.paths = PathPolicy(std::move(rules), into.paths.globs());
+  into.has_file_grants = !granted.empty();
+  into.paths = into.paths.With(std::move(granted));
   return CheckEffective(into.paths, subjects);
 }
 

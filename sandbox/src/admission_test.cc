@@ -298,26 +298,40 @@ TEST_CASE(
 }
 
 TEST_CASE("a grant for the host opens what is gated, and not what is denied") {
-  CORDON_NEED_NAMESPACES();
-  GatedFixture fixture;
+  const TemporaryFolder workspace;
   const TemporaryFolder outside;
   fs::create_directory(outside / "denied");
-  std::ofstream(outside / "file") << "gated";
-  std::ofstream(outside / "denied/file") << "denied";
-  fixture.config.host_read = Access::kGated;
-  fixture.config.additional_roots = {{outside.path(), Access::kGated, Access::kDeny},
-                                     {outside / "denied", Access::kDeny, Access::kDeny}};
-  const Command command =
-      fixture.In("cat " + (outside / "file") + "; cat " + (outside / "denied/file"));
-  // A denied place below it makes the whole host more than anybody may grant.
-  const GrantSubject host{GrantClass::kFilesystemHostRead, "/", std::nullopt};
-  const absl::StatusOr<RunResult> whole =
-      fixture.Run(command, {fixture.GrantFor(command), fixture.GrantFor(command, host)});
-  if (whole.ok()) {
-    CHECK(whole->standard_output.head == "gated");
-  } else {
-    CHECK(Is(whole.status(), ErrorCode::kPolicyDenied));
-  }
+  ProfileConfig config;
+  config.workspace_root = workspace.path();
+  config.command = Access::kGated;
+  config.host_read = Access::kGated;
+  config.additional_roots = {{outside.path(), Access::kGated, Access::kDeny},
+                             {outside / "denied", Access::kDeny, Access::kDeny}};
+  const absl::StatusOr<Profile> profile = Profile::Create(config);
+  REQUIRE(profile.ok());
+  FakeAuthority authority("executor");
+  GrantBinding binding;
+  binding.executor_id = authority.executor_id();
+  const auto issue = [&](const GrantSubject& subject) {
+    absl::StatusOr<Grant> grant = authority.Issue(binding, subject, GrantAuthority::kDefaultTtl);
+    REQUIRE(grant.ok());
+    return *std::move(grant);
+  };
+  const std::vector<Grant> grants = {issue({}), issue({GrantClass::kFilesystemHostRead, "/", {}})};
+  const absl::StatusOr<CommandAdmission> admission =
+      AdmitCommand(*profile, &authority, grants, binding);
+  INFO(admission.status().ToString());
+  REQUIRE(admission.ok());
+  CHECK(admission->has_file_grants);
+  const auto read = [](const PathPolicy& paths, const std::string& path) {
+    return paths.Resolve(Axis::kRead, path).access;
+  };
+  CHECK(read(profile->paths(), outside / "file") == Access::kGated);
+  CHECK(read(admission->paths, outside / "file") == Access::kAllow);
+  CHECK(read(admission->paths, "/srv/x") == Access::kAllow);
+  CHECK(read(admission->paths, outside / "denied/file") == Access::kDeny);
+  CHECK(read(admission->paths, workspace / "file") == Access::kDeny);
+  CHECK(admission->paths.Resolve(Axis::kWrite, "/srv/x").access == Access::kDeny);
 }
 
 TEST_CASE("a log that fails prevents the start") {

@@ -273,6 +273,13 @@ TEST_CASE("a limit of file sizes holds, and a limit of processes for an ordinary
   }
 }
 
+TEST_CASE("a profile that reads the whole host runs commands") {
+  CORDON_NEED_NAMESPACES();
+  SandboxFixture fixture;
+  fixture.config.host_read = Access::kAllow;
+  CHECK(fixture.Shell("cat /etc/passwd >/dev/null && ls / /tmp").outcome.code == 0);
+}
+
 TEST_CASE(
     "an executor does not carry its HOME over to another one, and keeps it between commands") {
   CORDON_NEED_NAMESPACES();
