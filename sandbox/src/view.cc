@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "hard_links.h"
 #include "protected_paths.h"
 #include "unix_socket_table.h"
 #include "view_builder.h"
@@ -18,12 +19,19 @@
 namespace cordon::internal {
 namespace {
 
+// What compiling again need not look for again.
+struct ViewMemory {
+  WorkspaceIndex index;
+  HardLinks hidden_links;
+  HardLinks protected_links;
+};
+
 // One compilation: each step adds what it finds to the builder, the last one emits.
 class Compilation {
  public:
   Compilation(const Profile& profile, const PathPolicy& paths, const ScratchFolders& scratch,
-              WorkspaceIndex& index)
-      : profile_(profile), paths_(paths), scratch_(scratch), index_(index) {}
+              ViewMemory& memory)
+      : profile_(profile), paths_(paths), scratch_(scratch), memory_(memory) {}
 
   absl::StatusOr<CompiledView> Run(int landlock_abi);
 
@@ -36,6 +44,7 @@ class Compilation {
   void AddUnseen();
   void AddSockets();
   void AddOtherNames();
+  [[nodiscard]] bool IsSurroundedByMore(const RulePlace& place) const;
   void HideScratch();
   absl::Status MakeMountPoints();
   void DescribeFiles();
@@ -45,11 +54,11 @@ class Compilation {
   const Profile& profile_;
   PathPolicy paths_;
   const ScratchFolders& scratch_;
-  WorkspaceIndex& index_;
+  ViewMemory& memory_;
   std::optional<LinkedWorktree> linked_;
   std::vector<RulePlace> places_;
-  std::vector<std::string> hidden_files_;  // With their other names still to be found.
-  std::vector<std::string> protected_files_;
+  std::vector<std::string> hidden_;     // Files and folders whose other names are
+  std::vector<std::string> protected_;  // to be treated alike.
   ViewBuilder builder_;
   CompiledView view_;
 };
@@ -107,8 +116,8 @@ void Compilation::AddSystem() {
 }
 
 absl::Status Compilation::LookBelowRoots() {
-  absl::Status status = index_.Refresh(IndexRequestFor(paths_, places_));
-  if (status.ok()) view_.found = std::make_shared<const IndexContents>(index_.contents());
+  absl::Status status = memory_.index.Refresh(IndexRequestFor(paths_, places_));
+  if (status.ok()) view_.found = std::make_shared<const IndexContents>(memory_.index.contents());
   return status;
 }
 
@@ -124,14 +133,12 @@ void Compilation::AddMatches() {
     wish.shown = hides ? Shown::kHidden : Shown::kReadable;
     wish.pinned_levels = levels[match.pattern];
     builder_.Add(match.path, wish);
-    if (match.type == NodeType::kFile) {
-      (hides ? hidden_files_ : protected_files_).push_back(match.path);
-    }
+    (hides ? hidden_ : protected_).push_back(match.path);
   }
   for (const RulePlace& place : places_) {
-    if (place.type != NodeType::kFile || place.path == "/") continue;
-    if (place.shown == Shown::kHidden) hidden_files_.push_back(place.path);
-    if (place.shown == Shown::kReadable && !place.is_system) protected_files_.push_back(place.path);
+    // Only what lies in a place that is shown is looked at, not e.g. all of a hidden home.
+    const bool is_carved_out = IsSurroundedByMore(place);
+    if (is_carved_out) (place.shown == Shown::kHidden ? hidden_ : protected_).push_back(place.path);
   }
 }
 
@@ -143,7 +150,7 @@ void Compilation::AddProtected() {
     wish.type = existing.type;
     wish.shown = Shown::kReadable;
     builder_.Add(existing.path, wish);
-    if (existing.type == NodeType::kFile) protected_files_.push_back(existing.path);
+    protected_.push_back(existing.path);
   }
   for (const std::string& path : found.pinned) builder_.AddPin(path);
   view_.absent.insert(view_.absent.end(), std::make_move_iterator(found.absent.begin()),
@@ -186,26 +193,37 @@ void Compilation::AddSockets() {
 
 // A file that is denied has no other name under which it is not.
 void Compilation::AddOtherNames() {
-  const auto linked = [](const std::vector<std::string>& paths) {
-    std::set<FileNumber> files;
-    for (const std::string& path : paths) {
-      const NodeStatus status = StatusOf(path);
-      if (status.links > 1) files.insert({status.stamp.device, status.stamp.inode});
-    }
-    return files;
-  };
-  const auto add = [this](const std::set<FileNumber>& files, Shown shown) {
-    if (files.empty()) return;
-    for (const std::string& path : index_.NamesOf(files)) {
+  const auto add = [this](const HardLinks::Found& found, Shown shown) {
+    for (const std::string& path : found.names) {
       Wish wish;
       wish.type = NodeType::kFile;
       wish.shown = shown;
       wish.pinned_levels = shown == Shown::kHidden ? 0 : Wish::kPinAll;
       builder_.Add(path, wish);
     }
+    if (!found.complete) {
+      Describe("filesystem.globs", FeatureStatus::kNarrowed,
+               "there is too much in denied or protected folders to look for other names of all "
+               "files in them");
+    }
   };
-  add(linked(hidden_files_), Shown::kHidden);
-  add(linked(protected_files_), Shown::kReadable);
+  add(memory_.hidden_links.Find(memory_.index, std::move(hidden_)), Shown::kHidden);
+  add(memory_.protected_links.Find(memory_.index, std::move(protected_)), Shown::kReadable);
+}
+
+// Whether the folder around a place shows, or lets change, more than the place itself.
+bool Compilation::IsSurroundedByMore(const RulePlace& place) const {
+  if (place.path == "/" || place.is_system || place.type == NodeType::kMissing) return false;
+  const std::string beside = JoinPath(ParentPath(place.path), kAnyName);
+  switch (place.shown) {
+    case Shown::kHidden:
+      return paths_.Resolve(Axis::kRead, beside).access == Access::kAllow;
+    case Shown::kReadable:
+      return paths_.Resolve(Axis::kWrite, beside).access == Access::kAllow;
+    case Shown::kWritable:
+      break;
+  }
+  return false;
 }
 
 void Compilation::HideScratch() {
@@ -271,18 +289,20 @@ bool IsSame(const CompiledView& a, const CompiledView& b) {
 
 }  // namespace
 
+struct ViewCompiler::Memory : ViewMemory {};
+
 ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi)
     : profile_(std::move(profile)),
       scratch_(std::move(scratch)),
       landlock_abi_(landlock_abi),
-      index_(std::make_unique<WorkspaceIndex>()) {}
+      memory_(std::make_unique<Memory>()) {}
 
 ViewCompiler::~ViewCompiler() = default;
 
 absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile(const PathPolicy& paths) {
   const std::lock_guard lock(mutex_);
   absl::StatusOr<CompiledView> view =
-      Compilation(profile_, paths, scratch_, *index_).Run(landlock_abi_);
+      Compilation(profile_, paths, scratch_, *memory_).Run(landlock_abi_);
   if (!view.ok()) return view.status();
   if (last_ == nullptr || !IsSame(*last_, *view)) {
     last_ = std::make_shared<const CompiledView>(*std::move(view));
@@ -294,8 +314,8 @@ std::vector<std::string> ViewCompiler::ChangedProtected(const CompiledView& view
   std::vector<std::string> changed = UndoCreatedNames(view.absent);
   const std::lock_guard lock(mutex_);
   // What cannot be looked at now is looked at before the next command.
-  if (!index_->RefreshAgain().ok()) return changed;
-  for (std::string& path : ArmedRepositories(*view.found, index_->contents())) {
+  if (!memory_->index.RefreshAgain().ok()) return changed;
+  for (std::string& path : ArmedRepositories(*view.found, memory_->index.contents())) {
     changed.push_back(std::move(path));
   }
   return changed;
@@ -303,8 +323,8 @@ std::vector<std::string> ViewCompiler::ChangedProtected(const CompiledView& view
 
 absl::StatusOr<CompiledView> CompileView(const Profile& profile, const PathPolicy& paths,
                                          const ScratchFolders& scratch, int landlock_abi) {
-  WorkspaceIndex index;
-  return Compilation(profile, paths, scratch, index).Run(landlock_abi);
+  ViewMemory memory;
+  return Compilation(profile, paths, scratch, memory).Run(landlock_abi);
 }
 
 }  // namespace cordon::internal

@@ -17,7 +17,6 @@
 
 namespace cordon::internal {
 
-class WorkspaceIndex;
 struct IndexContents;
 
 // The private folders of one executor on the host's disk. They appear in the view at fixed paths,
@@ -75,8 +74,9 @@ class ViewCompiler {
   const Profile profile_;
   const ScratchFolders scratch_;
   const int landlock_abi_;
+  struct Memory;
   std::mutex mutex_;
-  std::unique_ptr<WorkspaceIndex> index_;
+  std::unique_ptr<Memory> memory_;
   std::shared_ptr<const CompiledView> last_;
 };
 

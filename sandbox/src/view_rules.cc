@@ -13,9 +13,6 @@
 namespace cordon::internal {
 namespace {
 
-// A name that no rule has: what is decided for it is decided for whatever a folder contains.
-constexpr std::string_view kAnyName = "\x01 any name \x01";
-
 bool Allows(const PathPolicy& paths, Axis axis, const std::string& path) {
   return paths.Resolve(axis, path).access == Access::kAllow;
 }

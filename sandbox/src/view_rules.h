@@ -17,6 +17,9 @@
 
 namespace cordon::internal {
 
+// A name that no rule has: what is decided for it is decided for whatever a folder contains.
+inline constexpr std::string_view kAnyName = "\x01 any name \x01";
+
 // A path that a literal rule names, and what is there on the host.
 struct RulePlace {
   std::string path;
