@@ -99,6 +99,29 @@ std::string OriginText(const PathDecision& decision) {
   return EscapeForDisplay(text);
 }
 
+// Whether this very run had more than the profile for `path`, or for the network.
+bool GrantConcerns(const ConsumedGrant& grant, const std::string& path) {
+  switch (grant.grant_class) {
+    case GrantClass::kCommandStart:
+    case GrantClass::kNetworkTarget:
+    case GrantClass::kNetworkBroad:
+      return false;
+    case GrantClass::kFilesystemPathRead:
+    case GrantClass::kFilesystemPathWrite:
+    case GrantClass::kFilesystemTreeRead:
+    case GrantClass::kFilesystemTreeWrite:
+    case GrantClass::kFilesystemHostRead:
+    case GrantClass::kFilesystemHostWrite:
+      return IsWithin(path, grant.target);
+  }
+  return false;
+}
+
+bool IsForNetwork(const ConsumedGrant& grant) {
+  return grant.grant_class == GrantClass::kNetworkTarget ||
+         grant.grant_class == GrantClass::kNetworkBroad;
+}
+
 std::optional<std::string> ExplainPath(const PathComplaint& complaint, const Profile& profile) {
   const PathDecision read = profile.Explain(Axis::kRead, complaint.path);
   const PathDecision write = profile.Explain(Axis::kWrite, complaint.path);
@@ -127,8 +150,8 @@ std::string ExplainNetworkMode(const Profile& profile) {
 
 }  // namespace
 
-std::vector<std::string> ExplainComplaints(std::string_view standard_error,
-                                           const Profile& profile) {
+std::vector<std::string> ExplainComplaints(std::string_view standard_error, const Profile& profile,
+                                           const std::vector<ConsumedGrant>& grants) {
   if (standard_error.size() > kMaxSearchedBytes) {
     standard_error.remove_prefix(standard_error.size() - kMaxSearchedBytes);
   }
@@ -137,13 +160,18 @@ std::vector<std::string> ExplainComplaints(std::string_view standard_error,
   const auto add = [&sentences, &seen](std::string sentence) {
     if (seen.insert(sentence).second) sentences.push_back(std::move(sentence));
   };
-  const bool network_withheld = profile.Settings().network != Access::kAllow;
+  const bool network_withheld = profile.Settings().network != Access::kAllow &&
+                                std::none_of(grants.begin(), grants.end(), IsForNetwork);
 
   while (!standard_error.empty() && sentences.size() < kMaxSentences) {
     const std::string_view line = standard_error.substr(0, standard_error.find('\n'));
     standard_error.remove_prefix(std::min(line.size() + 1, standard_error.size()));
     if (network_withheld && IsNetworkComplaint(line)) add(ExplainNetworkMode(profile));
     if (const std::optional<PathComplaint> complaint = FindPathComplaint(line)) {
+      const bool granted = std::any_of(
+          grants.begin(), grants.end(),
+          [&complaint](const auto& grant) { return GrantConcerns(grant, complaint->path); });
+      if (granted) continue;
       if (std::optional<std::string> sentence = ExplainPath(*complaint, profile)) {
         add(*std::move(sentence));
       }

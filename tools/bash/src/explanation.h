@@ -13,13 +13,14 @@
 
 namespace cordon::internal {
 
-// One sentence per path that `standard_error` names beside a refusal and that `profile` does not
-// allow, and one for a network that could not be reached under a profile without network. Each says
-// the rule and how to ask for more. At most four; none for complaints that the profile cannot be
-// the reason of. These are facts about the profile, not observations of the kernel: what was really
-// refused and seen is in `RunResult::denials`.
-[[nodiscard]] std::vector<std::string> ExplainComplaints(std::string_view standard_error,
-                                                         const Profile& profile);
+// One sentence per path that `standard_error` names beside a refusal and that neither `profile` nor
+// one of `grants` allows, and one for a network that could not be reached under a profile without
+// network. Each says the rule and how to ask for more. At most four; none for complaints that the
+// profile cannot be the reason of. These are facts about the profile, not observations of the
+// kernel: what was really refused and seen is in `RunResult::denials`.
+[[nodiscard]] std::vector<std::string> ExplainComplaints(
+    std::string_view standard_error, const Profile& profile,
+    const std::vector<ConsumedGrant>& grants = {});
 
 // How the model, or the person who started it, can have what `denial` refused.
 [[nodiscard]] std::string HowToAllow(const Denial& denial, const Profile& profile);

@@ -93,6 +93,24 @@ TEST_CASE("An unreachable network is explained once, and not where the network i
   CHECK(ExplainComplaints(complaints, MakeProfile(config)).empty());
 }
 
+TEST_CASE("What this run was granted is not explained as withheld") {
+  ProfileConfig config = Config();
+  config.network = Access::kGated;
+  const Profile profile = MakeProfile(config);
+  const std::string complaints =
+      "cp: cannot create '/nonexistent/outbox/x': Permission denied\n"
+      "curl: (7) Failed to connect to example.com port 80: Connection refused\n";
+  REQUIRE(ExplainComplaints(complaints, profile).size() == 2);
+  CHECK(ExplainComplaints(complaints, profile,
+                          {{GrantClass::kFilesystemTreeWrite, "/nonexistent/outbox"},
+                           {GrantClass::kNetworkTarget, "tcp:example.com:80"}})
+            .empty());
+  CHECK(ExplainComplaints(complaints, profile,
+                          {{GrantClass::kFilesystemTreeWrite, "/nonexistent/out"}})
+            .size() == 2);
+  CHECK(ExplainComplaints(complaints, profile, {{GrantClass::kCommandStart, ""}}).size() == 2);
+}
+
 TEST_CASE("A flood of complaints gives few sentences, without repeats") {
   std::string flood;
   for (int i = 0; i < 1000; ++i) {

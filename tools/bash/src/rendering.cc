@@ -213,7 +213,8 @@ std::vector<std::string> CollectNotes(const RunResult& result, const ShownStream
     if (!note.empty()) notes.push_back(std::move(note));
   }
   if (Succeeded(result.outcome)) return notes;
-  for (std::string& sentence : ExplainComplaints(standard_error.printable, profile)) {
+  for (std::string& sentence :
+       ExplainComplaints(standard_error.printable, profile, result.grants)) {
     notes.push_back(std::move(sentence));
   }
   return notes;
