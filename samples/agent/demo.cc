@@ -32,7 +32,10 @@ class DefaultAnswer final : public Approver {
 
   absl::StatusOr<ApprovalAnswer> Ask(const ApprovalCard& card, std::stop_token /*stop*/) override {
     terminal_.Heading("Approval needed");
-    for (const Requirement& requirement : card.pending) terminal_.Line(requirement.display);
+    for (const Requirement& requirement : card.pending) {
+      terminal_.Line(
+          absl::StrFormat("%s: %s", CapabilityKindName(requirement.kind), requirement.display));
+    }
     terminal_.Line("no terminal: the demo's default answer is yes", Tone::kAsk);
     return ApprovalAnswer{true, Remember::kOnce, "", card.digest};
   }
@@ -169,6 +172,19 @@ absl::StatusOr<bool> CommitPassesTests(const DemoGround& ground, Backend backend
   return run->outcome.kind == Outcome::Kind::kExited && run->outcome.code == 0;
 }
 
+// What was achieved, not what was asked for.
+bool BoundariesHold(const Executor& executor) {
+  const Guarantees missing =
+      Missing(executor.profile().RequiredGuarantees(), executor.Guarantees());
+  return missing == Guarantees{} && executor.Guarantees().process_boundary &&
+         executor.Guarantees().write_boundary;
+}
+
+bool WasRefusedByPerson(const AgentResult& result) {
+  const Step* commit = FindStep(result.steps, CommitCommand());
+  return commit != nullptr && Is(commit->outcome.status, ErrorCode::kRefusedByPerson);
+}
+
 bool AttackFailed(const AgentResult& result, const Attack& attack) {
   const Step* step = FindStep(result.steps, attack.command);
   return step != nullptr && !step->outcome.result.text.starts_with("exit code: 0\n");
@@ -176,8 +192,10 @@ bool AttackFailed(const AgentResult& result, const Attack& attack) {
 
 std::vector<Check> CheckFromOutside(const DemoGround& ground, const std::vector<Attack>& attacks,
                                     const ScriptedModel& model, const AgentResult& result,
-                                    bool commit_passes, int visits_while_confined) {
+                                    bool boundaries_hold, bool commit_passes,
+                                    int visits_while_confined) {
   std::vector<Check> checks = {
+      {"this host gives every boundary that the profile needs", boundaries_hold},
       {"the model came to its end without a surprise",
        result.finished && model.at_end() && model.surprise().empty()},
       {"a fresh clone of the commit passes the tests", commit_passes},
@@ -227,8 +245,12 @@ absl::StatusOr<bool> PlayDemo(Terminal& terminal, const DemoOptions& options) {
   ShowWhatWasRefused(result->steps, attacks, terminal);
   ShowWhatWasEnforced(sandbox->executor->Report(), terminal);
   const bool all_hold = ShowChecks(
-      CheckFromOutside(**ground, attacks, model, *result, *commit_passes, visits_while_confined),
+      CheckFromOutside(**ground, attacks, model, *result, BoundariesHold(*sandbox->executor),
+                       *commit_passes, visits_while_confined),
       terminal);
+  if (WasRefusedByPerson(*result)) {
+    terminal.Line("You refused the commit, so there is none: the gate did its work.", Tone::kAsk);
+  }
   if (absl::Status closed = sandbox->set->Close(); !closed.ok()) return closed;
   return all_hold;
 }

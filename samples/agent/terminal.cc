@@ -52,6 +52,21 @@ std::size_t Width(std::string_view text) {
 
 }  // namespace
 
+std::vector<std::string> Wrap(std::string_view text, std::size_t width, std::size_t hanging) {
+  std::vector<std::string> lines;
+  std::string indent;
+  while (indent.size() + text.size() > width) {
+    const std::size_t space = text.rfind(' ', width - indent.size());
+    const std::size_t first_word = lines.empty() ? hanging : 0;
+    if (space == std::string_view::npos || space <= first_word) break;
+    lines.push_back(indent + std::string(text.substr(0, space)));
+    text.remove_prefix(space + 1);
+    indent.assign(hanging, ' ');
+  }
+  lines.push_back(indent + std::string(text));
+  return lines;
+}
+
 bool WantsColor(int fd) {
   const char* term = std::getenv("TERM");
   return ::isatty(fd) == 1 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
@@ -97,9 +112,18 @@ void Terminal::Heading(std::string_view text) {
   out_.flush();
 }
 
-void Terminal::Line(std::string_view text, Tone tone) {
-  out_ << "  " << Paint(text, tone) << '\n';
+void Terminal::Print(std::string_view line, Tone tone) {
+  out_ << "  " << Paint(line, tone) << '\n';
   out_.flush();
+}
+
+void Terminal::Line(std::string_view text, Tone tone) {
+  const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  std::string lead;
+  for (const std::string& paragraph : Lines(text)) {
+    for (const std::string& line : Wrap(lead + paragraph, kWidth, indent)) Print(line, tone);
+    lead.assign(indent, ' ');
+  }
 }
 
 void Terminal::Table(const std::vector<std::vector<std::string>>& rows) {
@@ -110,11 +134,12 @@ void Terminal::Table(const std::vector<std::vector<std::string>>& rows) {
   }
   for (const std::vector<std::string>& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line += std::string(widths[i] - Width(row[i]) + 2, ' ');
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      line += row[i] + std::string(widths[i] - Width(row[i]) + 2, ' ');
     }
-    Line(line);
+    const std::size_t last_column = Width(line);
+    if (!row.empty()) line += row.back();
+    for (const std::string& part : Wrap(line, kWidth, last_column)) Print(part, Tone::kPlain);
   }
 }
 
@@ -133,17 +158,17 @@ void Terminal::OnCalls(const std::vector<ToolCall>& calls) {
 void Terminal::OnOutcome(const ToolCall& call, const ToolCallOutcome& outcome) {
   std::string prompt = "$ ";
   for (const std::string& line : Lines(CommandOf(call))) {
-    Line(prompt + line, Tone::kBold);
+    Print(prompt + line, Tone::kBold);
     prompt = "> ";
   }
-  Line("  " + EndOf(outcome), Succeeded(outcome) ? Tone::kGood : Tone::kBad);
+  Print("  " + EndOf(outcome), Succeeded(outcome) ? Tone::kGood : Tone::kBad);
   const std::vector<std::string> lines = Lines(outcome.result.text);
   const std::size_t first = outcome.status.ok() ? 1 : 0;
   for (std::size_t i = first; i < lines.size() && i < first + kShownLines; ++i) {
-    Line("  | " + lines[i], Tone::kDim);
+    Print("  | " + lines[i], Tone::kDim);
   }
   if (lines.size() > first + kShownLines) {
-    Line(absl::StrFormat("  | (%d more lines)", lines.size() - first - kShownLines), Tone::kDim);
+    Print(absl::StrFormat("  | (%d more lines)", lines.size() - first - kShownLines), Tone::kDim);
   }
 }
 

@@ -23,14 +23,16 @@ enum class Tone : std::uint8_t { kPlain, kBold, kDim, kGood, kBad, kAsk };
 class Terminal final : public Observer {
  public:
   static constexpr std::size_t kShownLines = 14;
+  static constexpr std::size_t kWidth = 100;
 
   // `out` is borrowed.
   Terminal(std::ostream& out, bool color) : out_(out), color_(color) {}
 
   void Heading(std::string_view text);
-  // One line, indented by two.
+  // Indented by two, broken at spaces where it is longer than `kWidth`.
   void Line(std::string_view text, Tone tone = Tone::kPlain);
-  // Rows under each other, columns as wide as their widest cell; the last one is not padded.
+  // Rows under each other, columns as wide as their widest cell; the last one is broken like
+  // `Line` and keeps its column.
   void Table(const std::vector<std::vector<std::string>>& rows);
 
   void OnText(std::string_view text) override;
@@ -38,11 +40,18 @@ class Terminal final : public Observer {
   void OnOutcome(const ToolCall& call, const ToolCallOutcome& outcome) override;
 
  private:
+  // As it is, indented by two.
+  void Print(std::string_view line, Tone tone);
   [[nodiscard]] std::string Paint(std::string_view text, Tone tone) const;
 
   std::ostream& out_;
   const bool color_;
 };
+
+// `text` broken at spaces into lines of at most `width` bytes where that is possible; all but the
+// first start with `hanging` spaces.
+[[nodiscard]] std::vector<std::string> Wrap(std::string_view text, std::size_t width,
+                                            std::size_t hanging);
 
 // The command of a call of the Bash tool, escaped for display; line breaks are kept.
 [[nodiscard]] std::string CommandOf(const ToolCall& call);

@@ -84,6 +84,17 @@ TEST_CASE("Columns of a table line up, also with letters of several bytes") {
   CHECK(out.str() == "  é     x\n  long  y\n");
 }
 
+TEST_CASE("Long lines break at spaces and hang where they began") {
+  CHECK(Wrap("short", 10, 2) == std::vector<std::string>{"short"});
+  CHECK(Wrap("one two three four", 9, 2) ==
+        std::vector<std::string>{"one two", "  three", "  four"});
+  CHECK(Wrap("a-word-that-is-too-long b", 9, 0) ==
+        std::vector<std::string>{"a-word-that-is-too-long b"});
+  CHECK(Wrap("key  a value of words", 12, 5) ==
+        std::vector<std::string>{"key  a value", "     of", "     words"});
+  CHECK(Wrap("", 10, 2) == std::vector<std::string>{""});
+}
+
 TEST_CASE("A text is shortened to its first line and never inside a character") {
   CHECK(Shorten("short", 10) == "short");
   CHECK(Shorten("exactly-10", 10) == "exactly-10");
