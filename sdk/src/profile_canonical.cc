@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -68,8 +69,12 @@ absl::StatusOr<std::string> ResolvePath(std::string_view field, const std::strin
                                           EscapeForDisplay(path)));
   }
   absl::StatusOr<std::string> resolved = ResolveSymlinks(path);
-  if (!resolved.ok()) return Invalid(field, std::string(resolved.status().message()));
-  return resolved;
+  if (resolved.ok()) return resolved;
+  // Where the caller cannot look, as in another user's home, no command of theirs can either: the
+  // rule stands for what was written.
+  const std::optional<Error> error = ErrorOf(resolved.status());
+  if (error.has_value() && error->error_number == EACCES) return NormalizePath(path);
+  return Invalid(field, std::string(resolved.status().message()));
 }
 
 absl::Status ResolveWorkspace(ProfileConfig& config) {

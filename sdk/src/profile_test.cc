@@ -1,6 +1,7 @@
 #include "cordon/sdk/profile.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -8,57 +9,20 @@
 #include <vector>
 
 #include "cordon/sdk/status.h"
-#include "scratch_folder.h"
+#include "profile_fixture.h"
 #include "support/catch.h"
 
 namespace cordon {
 namespace {
 
-using test::ScratchFolder;
-
-constexpr Access kDeny = Access::kDeny;
-constexpr Access kGated = Access::kGated;
-constexpr Access kAllow = Access::kAllow;
-
-// A workspace and a home on disk, and a profile over them that allows the workspace.
-struct Host {
-  ScratchFolder folder;
-  std::string workspace = folder.MakeFolder("ws");
-  std::string home = folder.MakeFolder("home");
-
-  [[nodiscard]] ProfileConfig Config() const {
-    ProfileConfig config;
-    config.workspace_root = workspace;
-    config.home_root = home;
-    config.workspace_read = kAllow;
-    config.workspace_write = kAllow;
-    config.command = kAllow;
-    return config;
-  }
-};
-
-Profile Created(const ProfileConfig& config) {
-  const absl::StatusOr<Profile> profile = Profile::Create(config);
-  INFO(std::string(profile.status().message()));
-  REQUIRE(profile.ok());
-  CHECK(profile->valid());
-  return *profile;
-}
-
-// Refused as kInvalidProfile with a message that has `text` in it.
-void CheckRefused(const ProfileConfig& config, std::string_view text) {
-  const absl::Status status = Profile::Create(config).status();
-  INFO("expected: " << text << ", got: " << std::string(status.message()));
-  CHECK(Is(status, ErrorCode::kInvalidProfile));
-  CHECK(std::string(status.message()).find(text) != std::string::npos);
-}
-
-Access Read(const Profile& profile, std::string_view path) {
-  return profile.Explain(Axis::kRead, path).access;
-}
-Access Write(const Profile& profile, std::string_view path) {
-  return profile.Explain(Axis::kWrite, path).access;
-}
+using test::CheckRefused;
+using test::Created;
+using test::Host;
+using test::kAllow;
+using test::kDeny;
+using test::kGated;
+using test::ReadAt;
+using test::WriteAt;
 
 TEST_CASE("a default profile denies everything and answers no query") {
   const Profile profile;
@@ -67,7 +31,7 @@ TEST_CASE("a default profile denies everything and answers no query") {
   CHECK(Is(profile.AccessFor(CapabilityKind::kCommandExecute, "").status(),
            ErrorCode::kInvalidProfile));
   CHECK(Is(profile.ExplainNetwork("a.example:1").status(), ErrorCode::kInvalidProfile));
-  CHECK(Read(profile, "/usr") == kDeny);
+  CHECK(ReadAt(profile, "/usr") == kDeny);
   CHECK(profile.Settings() == ProfileConfig{});
   CHECK(profile.RequiredGuarantees() == Guarantees{});
 }
@@ -134,7 +98,7 @@ TEST_CASE("changing the description afterwards changes nothing") {
   config.additional_roots.clear();
   config.workspace_write = kDeny;
   CHECK(profile.Fingerprint() == before);
-  CHECK(Write(profile, "/data/x") == kAllow);
+  CHECK(WriteAt(profile, "/data/x") == kAllow);
 }
 
 TEST_CASE("a root that is named twice collapses, with different access it is refused") {
@@ -173,9 +137,9 @@ TEST_CASE("an unconfined profile needs the acknowledgement and allows everything
   CheckRefused(config, "ack_unconfined");
   config.ack_unconfined = UnconfinedAcknowledgement::CommandsRunWithMyFullAuthority();
   const Profile profile = Created(config);
-  CHECK(Write(profile, "/etc/shadow") == kAllow);
-  CHECK(Write(profile, host.home + "/x") == kAllow);
-  CHECK(Write(profile, host.workspace + "/.git/hooks/x") == kAllow);
+  CHECK(WriteAt(profile, "/etc/shadow") == kAllow);
+  CHECK(WriteAt(profile, host.home + "/x") == kAllow);
+  CHECK(WriteAt(profile, host.workspace + "/.git/hooks/x") == kAllow);
   CHECK(GuaranteeNames(profile.RequiredGuarantees()) == std::vector<std::string_view>{"env_scrub"});
 
   const std::pair<std::string, std::function<void(ProfileConfig&)>> cases[] = {
@@ -241,182 +205,6 @@ TEST_CASE("malformed lists are refused with the name of the field") {
   secret.environment = {"A=hunter2", "A=other"};
   CHECK(std::string(Profile::Create(secret).status().message()).find("hunter2") ==
         std::string::npos);
-}
-
-TEST_CASE("the system can be read and executed, its secrets cannot") {
-  const Host host;
-  const Profile profile = Created(host.Config());
-  for (const char* path : {"/usr/bin/env", "/bin/sh", "/lib64/ld.so", "/opt/x", "/etc/passwd",
-                           "/etc/ssl/certs/ca.pem", "/etc/resolv.conf"}) {
-    INFO(path);
-    CHECK(Read(profile, path) == kAllow);
-    CHECK(profile.Explain(Axis::kExecute, path).access == kAllow);
-    CHECK(profile.Explain(Axis::kRead, path).origin == "system");
-    CHECK(Write(profile, path) == kDeny);
-  }
-  for (const char* path : {"/", "/etc", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root/x",
-                           "/etc/ssl/private/key", "/etc/ssh/ssh_host_rsa_key", "/var/log/x"}) {
-    INFO(path);
-    CHECK(Read(profile, path) == kDeny);
-    CHECK(profile.Explain(Axis::kExecute, path).access == kDeny);
-  }
-}
-
-TEST_CASE("an isolated home is hidden even where the host is readable, a workspace in it is not") {
-  const Host host;
-  ProfileConfig config = host.Config();
-  config.host_read = kAllow;
-  config.workspace_root = host.folder.MakeFolder("home/project");
-  config.additional_roots = {{host.home + "/.ssh/known_hosts", kAllow, kDeny}};
-  const Profile profile = Created(config);
-  CHECK(Read(profile, host.folder.path()) == kAllow);
-  CHECK(Read(profile, host.home) == kDeny);
-  CHECK(Read(profile, host.home + "/.ssh/id") == kDeny);
-  CHECK(profile.Explain(Axis::kRead, host.home + "/x").origin == "home: isolated");
-  CHECK(Write(profile, host.home + "/project/x") == kAllow);
-  CHECK(profile.Explain(Axis::kWrite, host.home + "/project/x").origin == "workspace");
-  CHECK(Read(profile, host.home + "/.ssh/known_hosts") == kAllow);
-}
-
-TEST_CASE("a workspace that is the home is refused while the home is hidden") {
-  const Host host;
-  ProfileConfig config = host.Config();
-  config.workspace_root = host.folder.MakeLink("spelling", "home");
-  CheckRefused(config, "home folder");
-  config.home = HomeMode::kReal;
-  const Profile profile = Created(config);
-  CHECK(Write(profile, host.home + "/x") == kAllow);
-  CHECK(Read(profile, host.home + "/.ssh/id") == kDeny);
-}
-
-TEST_CASE("a workspace that contains the home keeps its own path and the home stays hidden") {
-  const Host host;
-  ProfileConfig config = host.Config();
-  config.workspace_root = host.folder.path();
-  const Profile profile = Created(config);
-  CHECK(Write(profile, host.folder / "x") == kAllow);
-  CHECK(Read(profile, host.home + "/x") == kDeny);
-}
-
-TEST_CASE("a real home can be read but for its secrets, and written where the host can") {
-  const Host host;
-  ProfileConfig config = host.Config();
-  config.home = HomeMode::kReal;
-  const Profile profile = Created(config);
-  CHECK(Read(profile, host.home + "/notes") == kAllow);
-  CHECK(Write(profile, host.home + "/notes") == kDeny);
-  for (const char* secret : {".ssh/id_rsa", ".aws/credentials", ".netrc", ".git-credentials",
-                             ".config/gh/hosts.yml", ".docker/config.json", ".bash_history"}) {
-    INFO(secret);
-    CHECK(Read(profile, host.home + "/" + secret) == kDeny);
-    CHECK(profile.Explain(Axis::kRead, host.home + "/" + secret).origin == "secret");
-  }
-  config.host_write = kGated;
-  CHECK(Write(Created(config), host.home + "/notes") == kGated);
-}
-
-TEST_CASE("a secret behind a symbolic link is denied under both names") {
-  const Host host;
-  const std::string keys = host.folder.MakeFolder("keys");
-  host.folder.MakeLink("home/.ssh", keys);
-  ProfileConfig config = host.Config();
-  config.home = HomeMode::kReal;
-  config.host_read = kAllow;
-  const Profile profile = Created(config);
-  CHECK(Read(profile, host.home + "/.ssh/id") == kDeny);
-  CHECK(Read(profile, keys + "/id") == kDeny);
-  CHECK(Read(profile, host.folder / "other") == kAllow);
-}
-
-TEST_CASE("without home_root the home is HOME, and the home of system users is none") {
-  const Host host;
-  ProfileConfig config = host.Config();
-  config.home_root.clear();
-  const char* before = std::getenv("HOME");
-  const std::string saved = before != nullptr ? before : "";
-  setenv("HOME", host.home.c_str(), 1);
-  CHECK(Created(config).Settings().home_root == host.home);
-  setenv("HOME", "/", 1);
-  config.host_read = kAllow;
-  CHECK(Read(Created(config), "/var/x") == kAllow);
-  unsetenv("HOME");
-  CHECK_FALSE(Created(config).Settings().home_root.empty());
-  if (before != nullptr) setenv("HOME", saved.c_str(), 1);
-}
-
-TEST_CASE("a literal deny of reading removes writing too, one of writing keeps reading") {
-  const Host host;
-  ProfileConfig config = host.Config();
-  config.host_read = kGated;
-  config.deny_read = {"secret", host.workspace + "/keys"};
-  config.deny_write = {"vendor", "/var/data", "secret/inner"};
-  const Profile profile = Created(config);
-  const std::string& ws = host.workspace;
-  CHECK(Read(profile, ws + "/secret/x") == kDeny);
-  CHECK(Write(profile, ws + "/secret/x") == kDeny);
-  CHECK(profile.Explain(Axis::kExecute, ws + "/keys").access == kDeny);
-  CHECK(Read(profile, ws + "/vendor/x") == kAllow);
-  CHECK(Write(profile, ws + "/vendor/x") == kDeny);
-  CHECK(Read(profile, "/var/data/x") == kGated);
-  CHECK(Read(profile, ws + "/secret/inner") == kDeny);
-  CHECK(Write(profile, ws + "/other") == kAllow);
-
-  const ProfileConfig& settings = profile.Settings();
-  CHECK(settings.deny_read.empty());
-  CHECK(settings.deny_write.empty());
-  CHECK(settings.additional_roots.size() == 5);
-}
-
-TEST_CASE("a literal deny narrows a root of the same path, the workspace and the host") {
-  const Host host;
-  ProfileConfig config = host.Config();
-  config.host_read = kAllow;
-  config.additional_roots = {{"/data", kAllow, kAllow}, {"/data/deep", kAllow, kAllow}};
-  config.deny_write = {"/data", ".", "/"};
-  const Profile profile = Created(config);
-  CHECK(Read(profile, "/data/x") == kAllow);
-  CHECK(Write(profile, "/data/x") == kDeny);
-  CHECK(Write(profile, "/data/deep/x") == kAllow);
-  CHECK(profile.Settings().workspace_write == kDeny);
-  CHECK(profile.Settings().workspace_read == kAllow);
-  config.deny_read = {"/"};
-  CHECK(Created(config).Settings().host_read == kDeny);
-}
-
-TEST_CASE("deny globs start at the workspace and override every allow") {
-  const Host host;
-  ProfileConfig config = host.Config();
-  config.additional_roots = {{host.workspace + "/a.key", kAllow, kAllow}};
-  config.deny_read = {"**/*.key", "./sub//*.txt"};
-  config.deny_write = {"/data/**/*.lock"};
-  const Profile profile = Created(config);
-  CHECK(Read(profile, host.workspace + "/a.key") == kDeny);
-  CHECK(Read(profile, host.workspace + "/b/c.key/x") == kDeny);
-  CHECK(Read(profile, host.workspace + "/sub/x.txt") == kDeny);
-  CHECK(Read(profile, host.workspace + "/x.txt") == kAllow);
-  CHECK(profile.Settings().deny_read ==
-        std::vector<std::string>{host.workspace + "/**/*.key", host.workspace + "/sub/*.txt"});
-}
-
-TEST_CASE(
-    "the literal part of a deny glob is resolved, a workspace with brackets is taken as text") {
-  const ScratchFolder folder;
-  const std::string workspace = folder.MakeFolder("[ab] *");
-  folder.MakeFolder("a *");
-  folder.MakeFolder("data");
-  folder.MakeLink("link", "data");
-  ProfileConfig config;
-  config.workspace_root = workspace;
-  config.home_root = folder / "home";
-  config.workspace_read = config.workspace_write = config.host_read = config.host_write = kAllow;
-  config.deny_read = {"*.key", folder / "link/*.pem"};
-  const Profile profile = Created(config);
-  CHECK(Read(profile, workspace + "/x.key") == kDeny);
-  CHECK(Read(profile, folder / "a */x.key") == kAllow);
-  CHECK(Read(profile, folder / "data/x.pem") == kDeny);
-  CHECK(Write(profile, workspace + "/.git/hooks/x") == kDeny);
-  CHECK(Write(profile, workspace + "/.git/index") == kAllow);
-  CHECK(Created(profile.Settings()) == profile);
 }
 
 TEST_CASE("the canonical description gives the same profile again") {
