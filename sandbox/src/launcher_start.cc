@@ -33,11 +33,6 @@ namespace {
 #define MFD_EXEC 0x0010U  // Linux 6.3
 #endif
 
-std::string_view Image() {
-  return {cordon_launcher_image,
-          static_cast<std::size_t>(cordon_launcher_image_end - cordon_launcher_image)};
-}
-
 absl::Status CannotStart(int error_number, std::string_view what) {
   const std::string why = std::generic_category().message(error_number);
   return MakeError(ErrorCode::kUnavailable,
@@ -45,7 +40,7 @@ absl::Status CannotStart(int error_number, std::string_view what) {
 }
 
 int WriteImage(int file) {
-  std::string_view rest = Image();
+  std::string_view rest = LauncherProgram();
   while (!rest.empty()) {
     const ssize_t written = write(file, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) continue;
@@ -200,6 +195,11 @@ absl::StatusOr<StartedLauncher> StartImage(const UniqueFd& image) {
 }
 
 }  // namespace
+
+std::string_view LauncherProgram() {
+  return {cordon_launcher_image,
+          static_cast<std::size_t>(cordon_launcher_image_end - cordon_launcher_image)};
+}
 
 absl::StatusOr<StartedLauncher> StartLauncher(LauncherImage image, const std::string& directory) {
   absl::StatusOr<UniqueFd> file =

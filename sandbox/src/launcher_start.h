@@ -5,11 +5,15 @@
 #define CORDON_SANDBOX_SRC_LAUNCHER_START_H_
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "cordon/sdk/unique_fd.h"
 
 namespace cordon::internal {
+
+// The program, an ELF file.
+[[nodiscard]] std::string_view LauncherProgram();
 
 struct StartedLauncher {
   UniqueFd socket;  // SOCK_SEQPACKET; see launcher_protocol.h.

@@ -23,7 +23,8 @@ enum class ViewOpKind : std::uint8_t {
              // hard links across `target` still work (rename(2): EXDEV compares mounts, EBUSY asks
              // whether the dentry is a mount point anywhere in the namespace). Like kMask, it also
              // works on a symbolic link itself.
-  kProc,     // proc of the new pid namespace, dangerous parts masked, /proc/sys read-only.
+  kProc,     // proc of the new pid namespace, /proc/sys read-only; for real root, whom the kernel's
+             // files belong to, all of it read-only and the kernel's memory masked.
   kDev,      // The minimal /dev: null, zero, full, random, urandom, tty, fd, stdin, stdout, stderr,
              // ptmx with an own devpts, shm.
   kSocket,   // The host's unix socket `source` at `target`.

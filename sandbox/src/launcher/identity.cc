@@ -5,6 +5,7 @@
 #include <linux/prctl.h>
 
 #include "launcher/fd.h"
+#include "launcher/status.h"
 #include "launcher/text.h"
 
 namespace cordon::launcher {
@@ -33,7 +34,14 @@ int DropBoundingSet() {
 }  // namespace
 
 Identity OwnIdentity() {
-  return {static_cast<unsigned>(Call(__NR_geteuid)), static_cast<unsigned>(Call(__NR_getegid))};
+  Identity identity;
+  identity.uid = static_cast<unsigned>(Call(__NR_geteuid));
+  identity.gid = static_cast<unsigned>(Call(__NR_getegid));
+  FileStatus status;
+  const Fd file(Call(__NR_openat, AT_FDCWD, "/proc/version", O_PATH | O_CLOEXEC));
+  // When in doubt, yes: it only closes more.
+  identity.owns_kernel_files = StatusOf(file.get(), &status) != 0 || status.stx_uid == identity.uid;
+  return identity;
 }
 
 int WriteIdMaps(const Identity& identity) {

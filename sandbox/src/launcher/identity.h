@@ -9,11 +9,14 @@
 namespace cordon::launcher {
 
 struct Identity {
+  // Effective ids, as the file system and kill(2) see them.
   unsigned uid = 0;
   unsigned gid = 0;
+  // Whether the kernel's files in /proc belong to this user, as to real root.
+  bool owns_kernel_files = false;
 };
 
-// Effective ids, as the file system and kill(2) see them.
+// Of this process, outside of any sandbox.
 [[nodiscard]] Identity OwnIdentity();
 
 // In a new user namespace: maps `identity` to itself and gives up setgroups(2), which is what the

@@ -56,8 +56,10 @@ int View::PerformOne(const Block& block, const wire::ViewOpRecord& op) {
     case ViewOpKind::kSymlink:
       return MakeLink(target, block.Data(op.data));
     case ViewOpKind::kBind:
+      return Bind(target, source, op, AttributesOf(op));
     case ViewOpKind::kSocket:
-      return Bind(target, source, op);
+      // Connecting is possible through a read-only mount, changing the socket's mode is not.
+      return Bind(target, source, op, kPlainAttributes | MOUNT_ATTR_RDONLY);
     case ViewOpKind::kProtect:
       return Protect(target);
     case ViewOpKind::kMask:
@@ -109,14 +111,15 @@ int View::MakeLink(const char* target, const char* text) {
   return ErrorOf(Call(__NR_symlinkat, text, parent.get(), name));
 }
 
-int View::Bind(const char* target, const char* source, const wire::ViewOpRecord& op) {
+int View::Bind(const char* target, const char* source, const wire::ViewOpRecord& op,
+               std::uint64_t attributes) {
   const Fd from = OpenHost(source);
   if (!from.ok()) return from.error();
   FileStatus status;
   if (const int error = StatusOf(from.get(), &status)) return error;
   const bool checked = op.device != 0 || op.inode != 0;
   if (checked && (DeviceNumber(status) != op.device || status.stx_ino != op.inode)) return ESTALE;
-  const Fd tree = CloneTree(from.get(), AttributesOf(op));
+  const Fd tree = CloneTree(from.get(), attributes);
   if (!tree.ok()) return tree.error();
   const Fd place = Place(target, (status.stx_mode & kTypeMask) == kFolderType);
   if (!place.ok()) return place.error();

@@ -39,14 +39,14 @@ class View {
   int MakeFolder(const char* target, std::uint32_t mode);
   int MakeFile(const char* target, const char* data, std::uint32_t size, std::uint32_t mode);
   int MakeLink(const char* target, const char* text);
-  int Bind(const char* target, const char* source, const wire::ViewOpRecord& op);
+  int Bind(const char* target, const char* source, const wire::ViewOpRecord& op,
+           std::uint64_t attributes);
   int Protect(const char* target);
   int Mask(const char* target);
   int MountTmpfs(const char* target, const wire::ViewOpRecord& op);
   int Pin(const char* target, const char* root);
   int MountProc(const char* target);
-  int CoverProc(int proc);
-  int CoverReadOnly(int folder, const char* name);
+  int MaskKernelMemory(int proc);
   int MountDev(const char* target, std::uint64_t shared_memory_bytes);
   int MountSharedMemory(int dev, std::uint64_t bytes);
 
@@ -60,8 +60,6 @@ class View {
   Fd HiddenBind(const char* root);
   int MakeHiddenPlace();
 
-  // Whether `name` in `folder` exists and belongs to the user of the sandbox.
-  [[nodiscard]] bool IsOurs(int folder, const char* name) const;
   // Whether `place` lies in a tmpfs that was made here.
   [[nodiscard]] bool IsOwn(int place) const;
   int AddOwn(int place);

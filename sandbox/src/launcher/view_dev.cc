@@ -27,7 +27,8 @@ int BindNode(int dev, const char* name) {
   host_path.Add("/dev/").Add(name);
   const Fd node = OpenHost(host_path.get());
   if (!node.ok()) return node.error();
-  const Fd tree = CloneTree(node.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+  // A read-only mount lets devices be written to, but real root not change their modes.
+  const Fd tree = CloneTree(node.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
   if (!tree.ok()) return tree.error();
   if (const int error = ErrorOf(Call(__NR_mknodat, dev, name, kRegularType | 0444, 0)))
     return error;

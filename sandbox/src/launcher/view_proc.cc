@@ -1,6 +1,7 @@
-// The sandbox's own /proc. What the user inside could change or must not read there belongs to the
-// host's root: for everybody else the files' own modes refuse it, for real root (who is uid 0
-// inside as well) they do not, so they are covered.
+// The sandbox's own /proc. What must not be read or changed there belongs to the host's root. For
+// every other user the files' own modes refuse it; real root, who is the same user inside, could
+// also change those modes, for the whole host: for it /proc is read-only altogether (writing to
+// /proc/self fails, too) and what only root may read is masked.
 
 #include "launcher/status.h"
 #include "launcher/view.h"
@@ -8,35 +9,27 @@
 namespace cordon::launcher {
 namespace {
 
-// Settings of the kernel and its devices.
-constexpr const char* kReadOnly[] = {"bus",  "fs",     "irq",    "sysrq-trigger",
-                                     "mtrr", "asound", "driver", "latency_stats"};
+constexpr std::uint64_t kProcAttributes = kPlainAttributes | MOUNT_ATTR_NOEXEC;
 
-// Memory, addresses and secrets of the kernel.
-constexpr const char* kMasked[] = {"acpi",       "scsi",        "kcore",        "kmsg",
-                                   "keys",       "key-users",   "timer_list",   "sched_debug",
-                                   "kpagecount", "kpageflags",  "kpagecgroup",  "kallsyms",
-                                   "slabinfo",   "vmallocinfo", "pagetypeinfo", "vmcore"};
+// Memory and addresses of the kernel.
+constexpr const char* kMasked[] = {"kcore",       "kmsg",         "kpagecount",  "kpageflags",
+                                   "kpagecgroup", "timer_list",   "sched_debug", "slabinfo",
+                                   "vmallocinfo", "pagetypeinfo", "vmcore"};
 
-}  // namespace
-
-int View::CoverReadOnly(int folder, const char* name) {
-  const Fd place = OpenBeneath(folder, name);
-  if (!place.ok()) return place.error() == ENOENT ? 0 : place.error();
-  const Fd tree = CloneTree(place.get(), kPlainAttributes | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC);
+int ProtectSettings(int proc) {
+  const Fd place = OpenBeneath(proc, "sys");
+  if (!place.ok()) return place.error();
+  const Fd tree = CloneTree(place.get(), kProcAttributes | MOUNT_ATTR_RDONLY);
   if (!tree.ok()) return tree.error();
   return Attach(tree.get(), place.get());
 }
 
-int View::CoverProc(int proc) {
-  if (const int error = CoverReadOnly(proc, "sys")) return error;
-  for (const char* name : kReadOnly) {
-    if (!IsOurs(proc, name)) continue;
-    if (const int error = CoverReadOnly(proc, name)) return error;
-  }
+}  // namespace
+
+int View::MaskKernelMemory(int proc) {
   for (const char* name : kMasked) {
-    if (!IsOurs(proc, name)) continue;
     const Fd place = OpenBeneath(proc, name);
+    if (place.error() == ENOENT) continue;
     if (!place.ok()) return place.error();
     const Fd mask = MaskFor(place.get());
     if (!mask.ok()) return mask.error();
@@ -45,21 +38,16 @@ int View::CoverProc(int proc) {
   return 0;
 }
 
-bool View::IsOurs(int folder, const char* name) const {
-  FileStatus status;
-  return ErrorOf(Call(__NR_statx, folder, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &status)) ==
-             0 &&
-         status.stx_uid == identity_.uid;
-}
-
 int View::MountProc(const char* target) {
   constexpr const char* kNoOptions[] = {nullptr};
-  const Fd proc = NewFileSystem("proc", kNoOptions, kPlainAttributes | MOUNT_ATTR_NOEXEC);
+  const bool closed = identity_.owns_kernel_files;
+  const Fd proc =
+      NewFileSystem("proc", kNoOptions, kProcAttributes | (closed ? MOUNT_ATTR_RDONLY : 0));
   if (!proc.ok()) return proc.error();
   const Fd place = Place(target, true);
   if (!place.ok()) return place.error();
   if (const int error = Attach(proc.get(), place.get())) return error;
-  return CoverProc(proc.get());
+  return closed ? MaskKernelMemory(proc.get()) : ProtectSettings(proc.get());
 }
 
 }  // namespace cordon::launcher
