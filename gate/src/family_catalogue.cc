@@ -298,7 +298,7 @@ std::vector<Family> BuildFamilies() {
        .short_values = "REL",
        .short_attached = "j",
        .long_flags = {"--output-on-failure", "--verbose", "--show-only"},
-       .long_values = {"--test-dir", "--timeout", "--parallel", "--repeat"},
+       .long_values = {"--timeout", "--parallel", "--repeat"},
        .operands = false},
   };
 }

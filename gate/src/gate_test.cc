@@ -1,116 +1,22 @@
 #include "cordon/gate/gate.h"
 
-#include <atomic>
+#include <memory>
+#include <stdexcept>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <vector>
 
-#include "cordon/gate/approver.h"
-#include "cordon/gate/grants.h"
 #include "cordon/sdk/status.h"
+#include "gate_bench.h"
 #include "support/catch.h"
-#include "temporary_folder.h"
 
 namespace cordon {
 namespace {
 
-// Keeps what was logged, or refuses to.
-class MemoryLog : public LogSink {
- public:
-  absl::Status Append(const LogRecord& record) override {
-    const std::lock_guard lock(mutex_);
-    if (broken) return MakeError(ErrorCode::kLogFailed, "the disk is full");
-    std::string line = record.event + " " + record.execution_id;
-    for (const auto& [key, value] : record.fields) line += " " + key + "=" + value;
-    lines.push_back(line);
-    return absl::OkStatus();
-  }
-  [[nodiscard]] bool Has(std::string_view text) const {
-    for (const std::string& line : lines) {
-      if (line.find(text) != std::string::npos) return true;
-    }
-    return false;
-  }
-  std::vector<std::string> lines;
-  std::atomic<bool> broken{false};
-
- private:
-  std::mutex mutex_;
-};
-
-ApprovalAnswer Yes(Remember remember = Remember::kOnce) { return {true, remember, "", {}}; }
-ApprovalAnswer No(std::string words = "") { return {false, Remember::kOnce, std::move(words), {}}; }
-
-// A gate on a profile whose commands and network are gated, with everything around it.
-class GateBench {
- public:
-  explicit GateBench(std::vector<ApprovalAnswer> answers = {}, Access command = Access::kGated)
-      : approver(std::make_shared<ScriptedApprover>(std::move(answers))) {
-    ProfileConfig config;
-    config.workspace_root = folder.Path();
-    config.workspace_read = Access::kAllow;
-    config.workspace_write = Access::kGated;
-    config.network = Access::kGated;
-    config.network_targets = {"allowed.example:443"};
-    config.command = command;
-    options.profile = Profile::Create(config).value();
-    options.rules = RuleSet::Open(folder.Path("rules"), true).value();
-    options.approver = approver;
-    options.log = &log;
-    authority = NewHmacGrantAuthority("executor").value();
-    options.authorities = {authority};
-  }
-
-  Gate& gate() {
-    if (gate_ == nullptr) gate_ = Gate::Create(options).value();
-    return *gate_;
-  }
-
-  [[nodiscard]] Request RequestOf(const std::string& text,
-                                  std::vector<Requirement> more = {}) const {
-    Request request;
-    request.tool = "bash";
-    request.call_id = "call";
-    request.execution_id = "execution";
-    request.command = Command::Shell(text, folder.Path());
-    more.insert(more.begin(), RequireCommand(*request.command));
-    request.authority = std::move(more);
-    GrantBinding binding;
-    binding.executor_id = "executor";
-    binding.execution_id = "execution";
-    binding.command_digest = CommandDigest(*request.command);
-    binding.working_directory = folder.Path();
-    binding.profile_fingerprint = options.profile.Fingerprint();
-    binding.route_fingerprint = "direct";
-    request.binding = binding;
-    return request;
-  }
-
-  absl::StatusOr<std::vector<Grant>> AdmitAndMint(const Request& request) {
-    auto admitted = gate().Admit(request, {});
-    if (!admitted.ok()) return admitted.status();
-    return (*admitted)->Mint();
-  }
-  [[nodiscard]] std::size_t questions() const { return approver->cards().size(); }
-
-  internal::TemporaryFolder folder;
-  MemoryLog log;
-  std::shared_ptr<ScriptedApprover> approver;
-  std::shared_ptr<GrantAuthority> authority;
-  GateOptions options;
-
- private:
-  std::unique_ptr<Gate> gate_;
-};
-
-Requirement Target(std::string_view text) {
-  return RequireNetwork(ParseNetworkTarget(text).value());
-}
-
-bool Mentions(const absl::Status& status, std::string_view text) {
-  return std::string(status.message()).find(text) != std::string::npos;
-}
+using internal::GateBench;
+using internal::Mentions;
+using internal::No;
+using internal::Target;
+using internal::Yes;
 
 TEST_CASE("what the profile allows needs neither a question nor a grant") {
   GateBench bench({}, Access::kAllow);
@@ -352,112 +258,6 @@ TEST_CASE("no authority passes with a record") {
   request.authority = NoAuthority("only formats text");
   CHECK(bench.AdmitAndMint(request).value().empty());
   CHECK(bench.log.Has("no_authority=only formats text"));
-}
-
-TEST_CASE("every step is logged under the execution id, without a token") {
-  GateBench bench({Yes()});
-  const std::vector<Grant> grants = bench.AdmitAndMint(bench.RequestOf("make")).value();
-  CHECK(bench.log.Has("request execution tool=bash"));
-  CHECK(bench.log.Has("decision execution outcome=approved by=person remember=once"));
-  CHECK(bench.log.Has("decision execution outcome=admitted"));
-  CHECK(bench.log.Has("grant.issued execution class=command.start.v1"));
-  CHECK_FALSE(bench.log.Has(grants[0].token()));
-  CHECK_FALSE(bench.gate().Admit(bench.RequestOf("ls"), {}).ok());
-  CHECK(bench.log.Has("refused execution code=no_approver"));
-}
-
-TEST_CASE("a required log that fails refuses, another does not") {
-  GateBench optional({Yes()});
-  optional.log.broken = true;
-  CHECK(optional.AdmitAndMint(optional.RequestOf("make")).ok());
-
-  GateBench required({Yes(), Yes()});
-  required.options.log_required = true;
-  const auto admitted = required.gate().Admit(required.RequestOf("make"), {}).value();
-  required.log.broken = true;
-  CHECK(Is(admitted->Mint().status(), ErrorCode::kLogFailed));
-  CHECK(Is(required.gate().Admit(required.RequestOf("make"), {}).status(), ErrorCode::kLogFailed));
-  CHECK(required.questions() == 1);
-}
-
-TEST_CASE("a decision outlives its gate") {
-  GateBench bench({Yes()});
-  std::unique_ptr<Admitted> admitted;
-  {
-    const auto gate = Gate::Create(bench.options).value();
-    admitted = gate->Admit(bench.RequestOf("make"), {}).value();
-  }
-  CHECK(admitted->Mint().ok());
-}
-
-TEST_CASE("a cancelled request is not asked about") {
-  GateBench bench({Yes()});
-  std::stop_source stop;
-  stop.request_stop();
-  const absl::Status status =
-      bench.gate().Admit(bench.RequestOf("make"), stop.get_token()).status();
-  CHECK(Is(status, ErrorCode::kCancelled));
-  CHECK(bench.questions() == 0);
-}
-
-TEST_CASE("questions of many threads come one at a time and answers settle those behind") {
-  GateBench bench;
-  std::atomic<int> open{0};
-  std::atomic<int> asked{0};
-  std::atomic<bool> overlapped{false};
-  bench.options.approver = std::make_shared<CallbackApprover>(
-      [&](const ApprovalCard& card, std::stop_token) -> absl::StatusOr<ApprovalAnswer> {
-        if (++open > 1) overlapped = true;
-        ++asked;
-        --open;
-        return ApprovalAnswer{true, Remember::kSession, "", card.digest};
-      });
-  Gate& gate = bench.gate();
-  std::atomic<int> admitted{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, i] {
-      const std::string text = i % 2 == 0 ? "make" : "ls";
-      auto decision = gate.Admit(bench.RequestOf(text), {});
-      if (decision.ok() && (*decision)->Mint().ok()) ++admitted;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(admitted == 8);
-  CHECK(asked == 2);
-  CHECK_FALSE(overlapped);
-}
-
-TEST_CASE("a waiting question can be cancelled while another is open") {
-  GateBench bench;
-  std::atomic<bool> first_is_open{false};
-  std::stop_source let_go;
-  bench.options.approver = std::make_shared<CallbackApprover>(
-      [&](const ApprovalCard& card, std::stop_token) -> absl::StatusOr<ApprovalAnswer> {
-        first_is_open = true;
-        first_is_open.notify_all();
-        std::atomic<bool> released{false};
-        const std::stop_callback release(let_go.get_token(), [&released] {
-          released = true;
-          released.notify_all();
-        });
-        released.wait(false);
-        return ApprovalAnswer{true, Remember::kOnce, "", card.digest};
-      });
-  Gate& gate = bench.gate();
-  absl::Status first_status;
-  std::thread first([&] { first_status = gate.Admit(bench.RequestOf("make"), {}).status(); });
-  first_is_open.wait(false);
-  std::stop_source stop;
-  absl::Status second_status;
-  std::thread second(
-      [&] { second_status = gate.Admit(bench.RequestOf("ls"), stop.get_token()).status(); });
-  stop.request_stop();
-  second.join();
-  CHECK(Is(second_status, ErrorCode::kCancelled));
-  let_go.request_stop();
-  first.join();
-  CHECK(first_status.ok());
 }
 
 TEST_CASE("a forecast asks nobody and says what decides") {

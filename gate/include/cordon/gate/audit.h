@@ -35,7 +35,8 @@ struct AuditOptions {
   std::function<std::chrono::system_clock::time_point()> clock;
 };
 
-// Several programs may append to one file. Safe from any thread.
+// Several programs may append to one file, each through a log that it opened itself: one that was
+// inherited by fork(2) shares its lock. Safe from any thread.
 class AuditLog : public LogSink {
  public:
   // Creates the file with mode 0600 where there is none. Returns kLogFailed when it cannot be
