@@ -276,7 +276,7 @@ absl::StatusOr<ApprovalAnswer> GateImpl::Question(const ApprovalCard& card,
   }
   if (!answer->approved) {
     std::string message = "a person refused";
-    if (!answer->words.empty()) message += " and says: " + EscapeForDisplay(answer->words);
+    if (!answer->words.empty()) message += ", saying \"" + EscapeForDisplay(answer->words) + "\"";
     return internal::PendingError(ErrorCode::kRefusedByPerson, message, assessment);
   }
   return answer;

@@ -105,11 +105,14 @@ void AddRules(Page& page, const ApprovalCard& card) {
   for (const std::string& rule : card.would_store) page.Line("  - ", rule);
 }
 
-std::string Choices(const ApprovalCard& card) {
-  std::string choices = "[y] yes, once";
-  if (!card.would_store.empty()) choices += "  [s] for this session";
-  if (card.can_persist) choices += "  [a] always";
-  return choices + "  [n] no (preselected)  [e] no, with words for the model";
+// One a line: a line of all of them would be broken on a narrow screen.
+void AddChoices(Page& page, const ApprovalCard& card, std::chrono::seconds left) {
+  page.Line(kMargin, "[y] yes, once");
+  if (!card.would_store.empty()) page.Line(kMargin, "[s] yes, for this session");
+  if (card.can_persist) page.Line(kMargin, "[a] yes, always");
+  page.Line(kMargin, "[n] no (preselected: Enter or Escape)");
+  page.Line(kMargin, "[e] no, with words for the model");
+  page.Line(kMargin, "without an answer in " + std::to_string(left.count()) + " s nothing runs.");
 }
 
 }  // namespace
@@ -142,9 +145,7 @@ std::string RenderCard(const ApprovalCard& card, const PromptStyle& style,
   AddRequirements(page, card);
   AddRules(page, card);
   page.Gap();
-  page.Line(kMargin, Choices(card));
-  page.Line(kMargin, "Enter or Escape is no; without an answer in " + std::to_string(left.count()) +
-                         " s nothing runs.");
+  AddChoices(page, card, left);
   return page.Take();
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("a card shows everything that runs and is stored") {
         "directory: /work", "timeout: 30 s", "environment: CI",
         "the model says (not checked): runs the tests", "command.execute", "allowed already",
         "tcp:a.example:443", "would store", "allow exact \"make test\" in /work", "[y] yes, once",
-        "[s]", "[a]", "[n] no (preselected)", "[e]", "30 s"}) {
+        "[s]", "[a]", "[n] no (preselected", "[e]", "30 s"}) {
     CAPTURE(part);
     CHECK(Holds(text, part));
   }
