@@ -16,12 +16,19 @@ constexpr const char* kMasked[] = {"kcore",       "kmsg",         "kpagecount", 
                                    "kpagecgroup", "timer_list",   "sched_debug", "slabinfo",
                                    "vmallocinfo", "pagetypeinfo", "vmcore"};
 
+// What others than root may write to, or expect to find closed.
+constexpr const char* kReadOnly[] = {"sys", "pressure"};
+
 int ProtectSettings(int proc) {
-  const Fd place = OpenBeneath(proc, "sys");
-  if (!place.ok()) return place.error();
-  const Fd tree = CloneTree(place.get(), kProcAttributes | MOUNT_ATTR_RDONLY);
-  if (!tree.ok()) return tree.error();
-  return Attach(tree.get(), place.get());
+  for (const char* name : kReadOnly) {
+    const Fd place = OpenBeneath(proc, name);
+    if (place.error() == ENOENT) continue;
+    if (!place.ok()) return place.error();
+    const Fd tree = CloneTree(place.get(), kProcAttributes | MOUNT_ATTR_RDONLY);
+    if (!tree.ok()) return tree.error();
+    if (const int error = Attach(tree.get(), place.get())) return error;
+  }
+  return 0;
 }
 
 }  // namespace
