@@ -36,6 +36,7 @@ class Relay {
   enum class Waiting : std::uint8_t { kForData, kForRoom };
 
   std::int64_t Move(std::uint64_t limit);
+  void LookBeyondTheLimit();
   // POLLIN, POLLHUP or 0 of the source, right now.
   [[nodiscard]] short SourceState() const;
   void End();
