@@ -33,6 +33,17 @@ bool Mentions(const absl::Status& status, const std::string& word) {
   return std::string(status.message()).find(word) != std::string::npos;
 }
 
+ProfileConfig UnconfinedConfig(const std::string& workspace) {
+  ProfileConfig config;
+  config.workspace_root = workspace;
+  config.workspace_read = config.workspace_write = Access::kAllow;
+  config.host_read = config.host_write = Access::kAllow;
+  config.network = config.command = Access::kAllow;
+  config.isolation = Isolation::kUnconfined;
+  config.ack_unconfined = UnconfinedAcknowledgement::CommandsRunWithMyFullAuthority();
+  return config;
+}
+
 TEST_CASE("a set needs a profile, a scratch root and a maximum") {
   const DescriptorGuard guard;
   SandboxFixture fixture;
@@ -60,6 +71,11 @@ TEST_CASE("what this version lacks is refused with its name, never ignored") {
   SECTION("published ports") {
     fixture.config.publish_ports = {8080};
     word = "publish_ports";
+  }
+  SECTION("unix sockets") {
+    fixture.config.network = Access::kAllow;
+    fixture.config.unix_sockets = {"/run/test.sock"};
+    word = "unix_sockets";
   }
   SECTION("the landlock tier") {
     fixture.options.backend = Backend::kLandlock;
@@ -103,6 +119,43 @@ TEST_CASE("every guarantee but limits holds here, and with an open network none 
        {"filesystem.read", "filesystem.write", "network", "process", "environment", "limits"}) {
     CAPTURE(feature);
     CHECK(features.count(feature) == 1);
+  }
+}
+
+TEST_CASE("no entry says enforced while its guarantee is not claimed") {
+  CORDON_NEED_NAMESPACES();
+  SandboxFixture fixture;
+  SECTION("closed network, no limits") {}
+  SECTION("open network, limits per process") {
+    fixture.config.network = Access::kAllow;
+    fixture.config.limits.memory_bytes = 1 << 30;
+    fixture.config.limits.processes = 100;
+    fixture.config.limits.file_size_bytes = 1 << 20;
+  }
+  SECTION("unconfined") {
+    fixture.config = UnconfinedConfig(fixture.workspace());
+    fixture.config.limits.file_size_bytes = 1 << 20;
+  }
+  const CompileReport& report = fixture.set().Report();
+  const std::pair<std::string, bool> bits[] = {
+      {"filesystem.read", report.guarantees.read_boundary},
+      {"filesystem.write", report.guarantees.write_boundary},
+      {"protected_paths", report.guarantees.write_boundary},
+      {"process", report.guarantees.process_boundary},
+      {"environment", report.guarantees.env_scrub},
+      {"network", report.guarantees.network_boundary},
+      {"limits", report.guarantees.resource_limits}};
+  for (const ReportEntry& entry : report.entries) {
+    if (entry.status != FeatureStatus::kEnforced) continue;
+    bool known = false;
+    for (const auto& [feature, claimed] : bits) {
+      if (entry.feature.rfind(feature, 0) != 0) continue;
+      known = true;
+      CAPTURE(entry.feature);
+      CHECK(claimed);
+    }
+    CAPTURE(entry.feature);
+    CHECK(known);
   }
 }
 
@@ -251,17 +304,6 @@ TEST_CASE("a set over a launcher that was started early works, and so does the n
     SandboxFixture fixture;
     CHECK(fixture.Shell("echo fine").standard_output.head == "fine\n");
   }
-}
-
-ProfileConfig UnconfinedConfig(const std::string& workspace) {
-  ProfileConfig config;
-  config.workspace_root = workspace;
-  config.workspace_read = config.workspace_write = Access::kAllow;
-  config.host_read = config.host_write = Access::kAllow;
-  config.network = config.command = Access::kAllow;
-  config.isolation = Isolation::kUnconfined;
-  config.ack_unconfined = UnconfinedAcknowledgement::CommandsRunWithMyFullAuthority();
-  return config;
 }
 
 TEST_CASE("an unconfined set claims nothing but a clean environment, and still ends its trees") {

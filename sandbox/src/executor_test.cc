@@ -1,6 +1,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -271,6 +272,25 @@ TEST_CASE("a limit of file sizes holds, and a limit of processes for an ordinary
         0);
     CHECK_FALSE(fixture.executor()->Guarantees().resource_limits);
   }
+}
+
+TEST_CASE("protected names that a command creates are undone and reported") {
+  CORDON_NEED_NAMESPACES();
+  SandboxFixture fixture;
+  const RunResult result = fixture.Shell("mkdir .vscode; echo x >.envrc; echo x >plain; exit 0");
+  CHECK(result.outcome.code == 0);
+  CHECK_FALSE(Exists(fixture.workspace() + "/.vscode"));
+  CHECK_FALSE(Exists(fixture.workspace() + "/.envrc"));
+  CHECK(Exists(fixture.workspace() + "/plain"));
+  for (const char* name : {"/.vscode", "/.envrc"}) {
+    CHECK(std::count(result.changed_protected.begin(), result.changed_protected.end(),
+                     fixture.workspace() + name) == 1);
+  }
+  CHECK(fixture.Shell("echo x >more").changed_protected.empty());
+  fixture.DropSet();
+  fixture.config.protect_paths = false;
+  CHECK(fixture.Shell("echo x >.envrc").changed_protected.empty());
+  CHECK(Exists(fixture.workspace() + "/.envrc"));
 }
 
 TEST_CASE("a profile that reads the whole host runs commands") {

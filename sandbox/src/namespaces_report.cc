@@ -78,7 +78,12 @@ absl::Status CheckTier(Backend backend, const HostProbe& host) {
 
 absl::Status CheckSupported(const Profile& profile) {
   const ProfileConfig& settings = profile.Settings();
-  // With the host's own network, or unconfined, everything on these lists is reachable anyway.
+  if (!settings.unix_sockets.empty()) {
+    return Unavailable(
+        "the profile sets unix_sockets, but this version shows no socket of the host to a confined "
+        "command: remove them");
+  }
+  // With the host's own network everything on these lists is reachable anyway.
   if (settings.network == Access::kAllow) return absl::OkStatus();
   std::vector<std::string> missing;
   if (!settings.network_targets.empty()) missing.emplace_back("network_targets");

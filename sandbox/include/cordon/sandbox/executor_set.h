@@ -53,9 +53,11 @@ struct ExecutorSetOptions {
 // Safe from any thread.
 class ExecutorSet {
  public:
-  // Probes the host (once per process) and starts the launcher. Fails closed: kUnavailable when no
-  // tier, or a guarantee that the profile requires, can be had, naming the layer and the fix;
-  // kInvalidOption for missing options; kInvalidProfile for a default-constructed profile.
+  // Probes the host (once per process), starts the launcher and compiles the profile. Reads this
+  // process's variables (environ(7)), which no other thread may change meanwhile. Fails closed:
+  // kUnavailable when no tier, a guarantee that the profile requires, or a setting of the profile
+  // can be had, naming the layer and the fix; kInvalidOption for missing options; kInvalidProfile
+  // for a default-constructed profile.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<ExecutorSet>> Create(
       const Profile& profile, ExecutorSetOptions options);
 
