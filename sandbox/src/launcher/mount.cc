@@ -57,6 +57,10 @@ int Attach(int mount, int place) {
                       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
 }
 
+int AttachAt(int mount, int folder, const char* name) {
+  return ErrorOf(Call(__NR_move_mount, mount, "", folder, name, MOVE_MOUNT_F_EMPTY_PATH));
+}
+
 int SetAttributes(int place, std::uint64_t attributes) {
   mount_attr wanted = {};
   wanted.attr_set = attributes;

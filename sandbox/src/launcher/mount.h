@@ -28,8 +28,10 @@ inline constexpr std::uint64_t kPlainAttributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR
 [[nodiscard]] Fd NewFileSystem(const char* type, const char* const* options,
                                std::uint64_t attributes);
 
-// Puts a detached mount over `place`. Returns an errno.
+// Puts a detached mount over `place`, or over what was just made as `name` in `folder`. Return an
+// errno.
 [[nodiscard]] int Attach(int mount, int place);
+[[nodiscard]] int AttachAt(int mount, int folder, const char* name);
 
 // Sets attributes on the mount at `place` alone. Returns an errno.
 [[nodiscard]] int SetAttributes(int place, std::uint64_t attributes);

@@ -59,6 +59,7 @@ class View {
   // A second, hidden bind of the view's folder `root`, the same for the same folder.
   Fd HiddenBind(const char* root);
   int MakeHiddenPlace();
+  Fd CloseOver(const char* name);
 
   // Whether `place` lies in a tmpfs that was made here.
   [[nodiscard]] bool IsOwn(int place) const;
@@ -73,6 +74,8 @@ class View {
   Fd read_only_later_[kMaxOwn];
   int read_only_later_count_ = 0;
   Fd hidden_;
+  Fd mask_folder_;
+  Fd mask_file_;
   int hidden_binds_ = 0;
   const char* last_pin_root_ = nullptr;
   Fd last_hidden_bind_;

@@ -32,43 +32,36 @@ int BindNode(int dev, const char* name) {
   if (!tree.ok()) return tree.error();
   if (const int error = ErrorOf(Call(__NR_mknodat, dev, name, kRegularType | 0444, 0)))
     return error;
-  const Fd place = OpenBeneath(dev, name);
-  if (!place.ok()) return place.error();
-  return Attach(tree.get(), place.get());
-}
-
-int MountIn(int dev, const char* name, const Fd& mount) {
-  if (!mount.ok()) return mount.error();
-  if (const int error = ErrorOf(Call(__NR_mkdirat, dev, name, 0755))) return error;
-  const Fd place = OpenBeneath(dev, name);
-  if (!place.ok()) return place.error();
-  return Attach(mount.get(), place.get());
+  return AttachAt(tree.get(), dev, name);
 }
 
 int MountTerminals(int dev) {
   constexpr const char* kOptions[] = {"ptmxmode", "0666", "mode", "0620", nullptr};
-  return MountIn(dev, "pts",
-                 NewFileSystem("devpts", kOptions, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  const Fd mount = NewFileSystem("devpts", kOptions, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+  if (!mount.ok()) return mount.error();
+  if (const int error = ErrorOf(Call(__NR_mkdirat, dev, "pts", 0755))) return error;
+  return AttachAt(mount.get(), dev, "pts");
 }
 
 }  // namespace
 
+// Without a size of its own it is a folder of the view's tmpfs, which only its own mount lets be
+// written to: one file system less to make and to take down.
 int View::MountSharedMemory(int dev, std::uint64_t bytes) {
+  if (const int error = ErrorOf(Call(__NR_mkdirat, dev, "shm", 01777))) return error;
   TextBuffer<24> size;
   size.AddNumber(bytes);
-  const char* const all[] = {"mode", "01777", "size", size.get(), nullptr};
-  constexpr const char* kWithoutSize[] = {"mode", "01777", nullptr};
-  const Fd memory = NewFileSystem("tmpfs", bytes != 0 ? all : kWithoutSize, kInert);
-  return MountIn(dev, "shm", memory);
+  const char* const options[] = {"mode", "01777", "size", size.get(), nullptr};
+  const Fd memory = bytes != 0 ? NewFileSystem("tmpfs", options, kInert)
+                               : CloneTree(OpenBeneath(dev, "shm").get(), kInert);
+  if (!memory.ok()) return memory.error();
+  return AttachAt(memory.get(), dev, "shm");
 }
 
 int View::MountDev(const char* target, std::uint64_t shared_memory_bytes) {
-  constexpr const char* kOptions[] = {"mode", "0755", nullptr};
-  const Fd dev = NewFileSystem("tmpfs", kOptions, kInert);
+  const Fd dev = Place(target, true);
   if (!dev.ok()) return dev.error();
-  const Fd place = Place(target, true);
-  if (!place.ok()) return place.error();
-  if (const int error = Attach(dev.get(), place.get())) return error;
+  if (!IsOwn(dev.get())) return EROFS;
   for (const char* name : kNodes) {
     if (const int error = BindNode(dev.get(), name)) return error;
   }
@@ -77,8 +70,7 @@ int View::MountDev(const char* target, std::uint64_t shared_memory_bytes) {
     if (ErrorOf(made) != 0) return ErrorOf(made);
   }
   if (const int error = MountTerminals(dev.get())) return error;
-  if (const int error = MountSharedMemory(dev.get(), shared_memory_bytes)) return error;
-  return SetAttributes(dev.get(), kInert | MOUNT_ATTR_RDONLY);
+  return MountSharedMemory(dev.get(), shared_memory_bytes);
 }
 
 }  // namespace cordon::launcher

@@ -21,14 +21,27 @@ int View::MakeHiddenPlace() {
   hidden_ = OpenBeneath(root_.get(), kHiddenPlace);
   if (!hidden_.ok()) return hidden_.error();
   if (const int error = ErrorOf(Call(__NR_mkdirat, hidden_.get(), "folder", 0))) return error;
-  return ErrorOf(Call(__NR_mknodat, hidden_.get(), "file", kRegularType, 0));
+  if (const int error = ErrorOf(Call(__NR_mknodat, hidden_.get(), "file", kRegularType, 0))) {
+    return error;
+  }
+  mask_folder_ = CloseOver("folder");
+  mask_file_ = CloseOver("file");
+  return mask_folder_.ok() ? mask_file_.error() : mask_folder_.error();
+}
+
+// Mounted over itself once with the attributes of a mask, so that its copies have them already.
+Fd View::CloseOver(const char* name) {
+  const Fd place = OpenBeneath(hidden_.get(), name);
+  if (!place.ok()) return Fd(-place.error());
+  Fd mask = CloneTree(place.get(), kMaskAttributes);
+  if (!mask.ok()) return mask;
+  if (const int error = Attach(mask.get(), place.get())) return Fd(-error);
+  return mask;
 }
 
 Fd View::MaskFor(int place) {
   if (const int error = MakeHiddenPlace()) return Fd(-error);
-  const Fd mask = OpenBeneath(hidden_.get(), IsFolder(place) ? "folder" : "file");
-  if (!mask.ok()) return Fd(-mask.error());
-  return CloneTree(mask.get(), kMaskAttributes);
+  return CloneTree(IsFolder(place) ? mask_folder_.get() : mask_file_.get(), 0);
 }
 
 int View::Mask(const char* target) {
@@ -49,9 +62,7 @@ Fd View::HiddenBind(const char* root) {
   name.Add("root").AddNumber(static_cast<std::uint64_t>(hidden_binds_++));
   const long made = Call(__NR_mkdirat, hidden_.get(), name.get(), 0755);
   if (ErrorOf(made) != 0) return Fd(made);
-  const Fd place = OpenBeneath(hidden_.get(), name.get());
-  if (!place.ok()) return Fd(-place.error());
-  if (const int error = Attach(tree.get(), place.get())) return Fd(-error);
+  if (const int error = AttachAt(tree.get(), hidden_.get(), name.get())) return Fd(-error);
   return tree;
 }
 
