@@ -5,6 +5,8 @@
 #include <linux/signal.h>
 #include <linux/time_types.h>
 
+#include <cstddef>
+
 #include "launcher/fd.h"
 
 namespace cordon::launcher {
