@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 
 namespace cordon::internal {
@@ -60,6 +61,19 @@ ReportEntry NetworkEntry(bool open, int landlock_abi) {
   return {"network", FeatureStatus::kUnenforced, detail};
 }
 
+// The view makes these itself, so a workspace there cannot be shown as it is on the host.
+absl::Status CheckWorkspace(const std::string& workspace) {
+  constexpr const char* kOwn[] = {"/proc", "/sys", "/etc", "/run"};
+  bool own = workspace == "/" || workspace == "/dev";
+  for (const char* const folder : kOwn) own = own || IsWithin(workspace, folder);
+  if (!own) return absl::OkStatus();
+  return Unavailable(
+      absl::StrFormat("the workspace %s holds or is a part of what every sandbox has of its own: "
+                      "choose a folder of "
+                      "a project",
+                      workspace));
+}
+
 }  // namespace
 
 absl::Status CheckTier(Backend backend, const HostProbe& host) {
@@ -78,6 +92,9 @@ absl::Status CheckTier(Backend backend, const HostProbe& host) {
 
 absl::Status CheckSupported(const Profile& profile) {
   const ProfileConfig& settings = profile.Settings();
+  if (const absl::Status status = CheckWorkspace(settings.workspace_root); !status.ok()) {
+    return status;
+  }
   if (!settings.unix_sockets.empty()) {
     return Unavailable(
         "the profile sets unix_sockets, but this version shows no socket of the host to a confined "
