@@ -15,8 +15,10 @@
 
 #include "cordon/sdk/admission.h"
 #include "cordon/sdk/log_sink.h"
+#include "cordon/sdk/status.h"
 #include "cordon/sdk/tool.h"
 #include "cordon/sdk/tool_call.h"
+#include "support/catch.h"
 
 namespace cordon::test {
 
@@ -158,6 +160,42 @@ class Rendezvous {
   std::condition_variable changed_;
   int arrived_ = 0;
 };
+
+// A step over one fake tool, one fake admission and one fake log.
+struct Fixture {
+  Fixture() { options = {{&tool}, &admission, &log, 4, 256 * 1024}; }
+
+  ToolCallStep Step() const {
+    absl::StatusOr<ToolCallStep> step = ToolCallStep::Create(options);
+    REQUIRE(step.ok());
+    return *std::move(step);
+  }
+  ToolCallOutcome Run(std::string arguments = "{}") const {
+    return Step().Run({"call", "fake", std::move(arguments)});
+  }
+
+  FakeTool tool;
+  FakeAdmission admission;
+  FakeLog log;
+  ToolCallOptions options;
+};
+
+inline std::vector<ToolCall> Calls(int count) {
+  std::vector<ToolCall> calls;
+  for (int i = 0; i < count; ++i) {
+    const std::string number = std::to_string(i);
+    calls.push_back({"call-" + number, "fake", number});
+  }
+  return calls;
+}
+
+inline void CheckFailed(const ToolCallOutcome& outcome, ErrorCode code, std::string_view words) {
+  INFO(outcome.status);
+  CHECK(Is(outcome.status, code));
+  CHECK(outcome.result.is_error);
+  CHECK(outcome.result.text.find(ErrorCodeName(code)) != std::string::npos);
+  CHECK(outcome.result.text.find(words) != std::string::npos);
+}
 
 }  // namespace cordon::test
 
