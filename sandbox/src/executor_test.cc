@@ -1,4 +1,4 @@
-#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -204,7 +204,7 @@ TEST_CASE("a stop request ends the tree, and before the start it prevents it") {
 
   std::stop_source later;
   options.stop = later.get_token();
-  REQUIRE(system(("mkfifo " + fixture.workspace() + "/started").c_str()) == 0);
+  REQUIRE(mkfifo((fixture.workspace() + "/started").c_str(), 0600) == 0);
   std::thread stopper([&] {
     std::ifstream started(fixture.workspace() + "/started");
     std::string line;
