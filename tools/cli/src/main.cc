@@ -33,13 +33,17 @@ std::string Explain(const CLI::App& root, const CLI::ParseError& error) {
     command += " " + app->get_name();
   }
   std::string message = error.what();
-  if (error.get_name() == "ExtrasError") {
-    const std::vector<std::string> rest = root.remaining(true);
-    const std::string word = rest.empty() ? std::string() : rest.front();
+  const std::vector<std::string> rest = root.remaining(true);
+  const int code = error.get_exit_code();
+  const bool unknown_subcommand = code == static_cast<int>(CLI::ExitCodes::RequiredError);
+  // The name of the error is that of the subcommand, its code says what it is.
+  if (!rest.empty() &&
+      (unknown_subcommand || code == static_cast<int>(CLI::ExitCodes::ExtrasError))) {
+    const std::string& word = rest.front();
     message = absl::StrFormat("%s: not understood", word);
     const std::string near = NearestWord(word.substr(0, word.find('=')), OptionNames(*app));
     if (!near.empty()) message += absl::StrFormat(", did you mean %s?", near);
-    if (word.empty() || word.front() != '-') message += "; a command comes after --";
+    if (!unknown_subcommand && word.front() != '-') message += "; a command comes after --";
   }
   return absl::StrFormat("%s; see %s --help", message, command);
 }

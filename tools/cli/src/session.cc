@@ -51,7 +51,8 @@ absl::StatusOr<std::shared_ptr<Approver>> ApproverOf(const SessionOptions& optio
 
 absl::StatusOr<std::shared_ptr<RuleSet>> RulesOf(const SessionOptions& options) {
   if (options.rules.empty()) return RuleSet::InMemory();
-  auto rules = RuleSet::Open(options.rules, /*create=*/true);
+  // A mistyped name must not lift denials: only `rules add` makes the file.
+  auto rules = RuleSet::Open(options.rules, /*create=*/false);
   if (!rules.ok()) return Annotate(rules.status(), "--rules");
   return rules;
 }
