@@ -24,8 +24,9 @@ struct SpawnedSandbox {
 class Launcher {
  public:
   // Starts the program from a sealed memfd or, where that is refused, from a file in
-  // `fallback_directory`. Nothing is inherited and the caller's SIGCHLD handling never sees it: the
-  // child has no exit signal. It ends, with everything it started, when the calling process ends.
+  // `fallback_directory`. Nothing is inherited and the caller's SIGCHLD handling never sees it: it
+  // is no child of the caller, unless that is init or a subreaper. It ends, with everything it
+  // started, when the calling process ends. Returns kUnavailable when both are refused.
   [[nodiscard]] static absl::StatusOr<std::shared_ptr<Launcher>> Start(
       const std::string& fallback_directory);
 
@@ -36,7 +37,8 @@ class Launcher {
   virtual void RemovePlan(std::uint32_t id) = 0;
 
   // Begins a spawn and returns at once; failures of the set-up arrive on the channel. The three
-  // descriptors are borrowed. Returns kUnavailable when the launcher is gone.
+  // descriptors are borrowed. Returns kUnavailable when the launcher is gone, kSetupFailed when the
+  // namespaces themselves are refused, kInvalidCommand for text that cannot be passed on.
   [[nodiscard]] virtual absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id,
                                                              const CommandPlan& command,
                                                              int standard_input,

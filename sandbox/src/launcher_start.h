@@ -25,8 +25,10 @@ enum class LauncherImage { kMemory, kFile };
 
 // From a sealed memory file, or from a file of mode 0700 in `directory` that is removed before this
 // returns. Returns kUnavailable with the errno when that is refused. The program is a grandchild
-// whose parent has ended, so init or the caller's subreaper reaps it; it is the caller's own child
-// only where the caller is one of these.
+// whose parent has ended, so that the caller's wait(2) does not know it (a child without an exit
+// signal gets SIGCHLD back when it executes a program: execve(2)). Init or the nearest subreaper
+// reaps it; the caller does where it is one of these. A short-lived program under an init that
+// never reaps should therefore make itself a subreaper (PR_SET_CHILD_SUBREAPER).
 [[nodiscard]] absl::StatusOr<StartedLauncher> StartLauncher(LauncherImage image,
                                                             const std::string& directory);
 

@@ -33,15 +33,20 @@ ViewOp Op(ViewOp::Kind kind, std::string target, std::string source = {}) {
 // One of each kind of step, the host's whole tree among them.
 std::vector<ViewOp> ProbeView() {
   using Kind = ViewOp::Kind;
-  std::vector<ViewOp> view = {Op(Kind::kProc, "/proc"),          Op(Kind::kDev, "/dev"),
-                              Op(Kind::kBind, "/host", "/"),     Op(Kind::kTmpfs, "/work"),
-                              Op(Kind::kDir, "/work/a"),         Op(Kind::kDir, "/work/a/b"),
-                              Op(Kind::kFile, "/work/file"),     Op(Kind::kSymlink, "/link"),
-                              Op(Kind::kProtect, "/work/a/b"),   Op(Kind::kMask, "/work/file"),
-                              Op(Kind::kPin, "/work/a", "/work")};
+  std::vector<ViewOp> view = {Op(Kind::kProc, "/proc"),
+                              Op(Kind::kDev, "/dev"),
+                              Op(Kind::kBind, "/host", "/"),
+                              Op(Kind::kTmpfs, "/probe"),
+                              Op(Kind::kDir, "/probe/a"),
+                              Op(Kind::kDir, "/probe/a/b"),
+                              Op(Kind::kFile, "/probe/file"),
+                              Op(Kind::kSymlink, "/link"),
+                              Op(Kind::kProtect, "/probe/a/b"),
+                              Op(Kind::kMask, "/probe/file"),
+                              Op(Kind::kPin, "/probe/a", "/probe")};
   for (ViewOp& op : view) {
     op.read_only = op.kind == Kind::kBind;
-    if (op.kind == Kind::kSymlink) op.data = "work";
+    if (op.kind == Kind::kSymlink) op.data = "probe";
   }
   return view;
 }
