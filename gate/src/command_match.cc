@@ -23,8 +23,10 @@ constexpr std::string_view kRunners[] = {
     "uvx",     "valgrind", "vi",      "view",    "vim",      "watch",    "xargs",       "yash",
     "zsh"};
 
-// Shells that agree about everything that `ReadShellText` reads.
-constexpr std::string_view kUnderstoodShells[] = {"bash", "dash", "sh"};
+// Shells that agree about everything that `ReadShellText` reads. Whole paths: a program of that
+// name somewhere else may be anything.
+constexpr std::string_view kUnderstoodShells[] = {"/bin/bash",     "/bin/dash",     "/bin/sh",
+                                                  "/usr/bin/bash", "/usr/bin/dash", "/usr/bin/sh"};
 
 // Interpreters whose program may stand in an argument; `python3.11` counts as `python`.
 constexpr std::string_view kInterpreters[] = {"bun", "deno", "node",  "nodejs",
@@ -180,8 +182,7 @@ ShellText ReadCommand(const Command& command) {
 }
 
 bool HasKnownShell(const Command& command) {
-  return command.form == Command::Form::kArgv ||
-         IsOneOf(kUnderstoodShells, BaseName(command.shell));
+  return command.form == Command::Form::kArgv || IsOneOf(kUnderstoodShells, command.shell);
 }
 
 bool RunsOthers(std::string_view program) {

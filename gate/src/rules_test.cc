@@ -98,6 +98,20 @@ TEST_CASE("an exact rule does not hold for a shell that may read it differently"
         Verdict::kNone);
 }
 
+TEST_CASE("a family rule holds for the system's own shells, not for a program of that name") {
+  const std::vector<Rule> rules = {Allow(RuleMatch::kCommandFamily, "git status")};
+  for (const char* shell : {"/bin/sh", "/bin/bash", "/usr/bin/dash"}) {
+    CAPTURE(shell);
+    CHECK(DecideCommand(rules, Command::Shell("git status", "/work", shell)).verdict ==
+          Verdict::kAllow);
+  }
+  for (const char* shell : {"/work/bin/bash", "/tmp/sh", "/usr/bin/fish"}) {
+    CAPTURE(shell);
+    CHECK(DecideCommand(rules, Command::Shell("git status", "/work", shell)).verdict !=
+          Verdict::kAllow);
+  }
+}
+
 TEST_CASE("a family decision names each rule that it took") {
   std::vector<Rule> rules = {Allow(RuleMatch::kCommandFamily, "git status"),
                              Allow(RuleMatch::kCommandFamily, "npm test")};
