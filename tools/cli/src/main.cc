@@ -1,3 +1,5 @@
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -102,6 +104,9 @@ int Fail(const absl::Status& status) {
 }  // namespace cordon::internal
 
 int main(int argc, char** argv) {
+  // The launcher is nobody's child any more once it runs; so that it is reaped here and not left to
+  // a pid 1 that may never do it.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   try {
     return cordon::internal::Main(argc, argv);
   } catch (const std::exception& fault) {  // Out of memory; nothing of ours throws.
