@@ -1,3 +1,4 @@
+#include <set>
 #include <string>
 
 #include "mount_table.h"
@@ -37,6 +38,7 @@ TEST_CASE("a bound socket is known by the last part of its name", "[host_tables]
   CHECK(table.MayBeBound("/w/relative with blank.sock"));
   CHECK_FALSE(table.MayBeBound("/w/abstract"));
   CHECK_FALSE(table.MayBeBound("/w/left-behind.sock"));
+  CHECK(table.paths() == std::set<std::string>{"/run/user/1000/bus"});
 }
 
 TEST_CASE("without the host's table every socket may be bound", "[host_tables]") {

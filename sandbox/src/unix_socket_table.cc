@@ -37,7 +37,9 @@ UnixSocketTable UnixSocketTable::Parse(std::string_view text) {
     for (int i = 0; i < kFieldsBeforePath; ++i) (void)NextField(line);
     if (line.size() < 2) continue;
     const std::string_view path = line.substr(1);
-    if (path[0] != '@') table.names_.emplace(BaseName(path));
+    if (path[0] == '@') continue;
+    table.names_.emplace(BaseName(path));
+    if (path[0] == '/') table.paths_.emplace(path);
   }
   return table;
 }

@@ -21,9 +21,13 @@ class UnixSocketTable {
   // bound, which may be relative, so only last components are compared. True when nothing is known.
   [[nodiscard]] bool MayBeBound(std::string_view path) const;
 
+  // Absolute ones, as they were bound.
+  [[nodiscard]] const std::set<std::string>& paths() const { return paths_; }
+
  private:
   bool known_ = false;
   std::set<std::string, std::less<>> names_;
+  std::set<std::string> paths_;
 };
 
 }  // namespace cordon::internal

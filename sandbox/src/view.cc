@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cordon/sdk/path_identity.h"
 #include "hard_links.h"
 #include "protected_paths.h"
 #include "unix_socket_table.h"
@@ -132,6 +133,7 @@ void Compilation::AddMatches() {
     wish.type = match.type;
     wish.shown = hides ? Shown::kHidden : Shown::kReadable;
     wish.pinned_levels = levels[match.pattern];
+    wish.may_vanish = true;
     builder_.Add(match.path, wish);
     (hides ? hidden_ : protected_).push_back(match.path);
   }
@@ -180,13 +182,29 @@ void Compilation::AddUnseen() {
 // A socket stays connectable through a read-only mount. One that was left behind in a writable
 // folder is not covered, or a server that is started anew could not make its own.
 void Compilation::AddSockets() {
-  if (view_.found->sockets.empty()) return;
+  const std::vector<std::string>& listed = profile_.Settings().unix_sockets;
+  for (const std::string& path : listed) {
+    Wish wish;
+    wish.type = StatusOf(path).type;
+    wish.shown = Shown::kReadable;
+    wish.executable = false;
+    if (wish.type == NodeType::kSocket) builder_.Add(path, wish);
+  }
   const UnixSocketTable bound = UnixSocketTable::OfThisHost();
-  for (const std::string& path : view_.found->sockets) {
+  std::set<std::string> sockets(view_.found->sockets.begin(), view_.found->sockets.end());
+  for (const std::string& path : bound.paths()) {
+    // Those in places that were not walked.
+    const absl::StatusOr<std::string> resolved = ResolveSymlinks(path);
+    if (resolved.ok() && StatusOf(*resolved).type == NodeType::kSocket) sockets.insert(*resolved);
+  }
+  for (const std::string& path : sockets) {
+    if (std::find(listed.begin(), listed.end(), path) != listed.end()) continue;
     const bool writable = paths_.Resolve(Axis::kWrite, path).access == Access::kAllow;
     if (writable && !bound.MayBeBound(path)) continue;
     Wish wish;
     wish.type = NodeType::kSocket;
+    wish.pinned_levels = 0;
+    wish.may_vanish = true;
     builder_.Add(path, wish);
   }
 }
@@ -199,6 +217,7 @@ void Compilation::AddOtherNames() {
       wish.type = NodeType::kFile;
       wish.shown = shown;
       wish.pinned_levels = shown == Shown::kHidden ? 0 : Wish::kPinAll;
+      wish.may_vanish = true;
       builder_.Add(path, wish);
     }
     if (!found.complete) {

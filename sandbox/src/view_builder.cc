@@ -64,12 +64,14 @@ void ViewBuilder::Add(const std::string& path, const Wish& wish) {
   const auto [known, is_new] = wishes_.emplace(path, wish);
   if (is_new) return;
   const int levels = MorePins(known->second.pinned_levels, wish.pinned_levels);
+  const bool may_vanish = known->second.may_vanish && wish.may_vanish;
   if (wish.shown < known->second.shown) {
     known->second = wish;
   } else if (wish.shown == known->second.shown) {
     known->second.executable = known->second.executable && wish.executable;
   }
   known->second.pinned_levels = levels;
+  known->second.may_vanish = may_vanish;
 }
 
 std::vector<ViewOp> ViewBuilder::Build() {
@@ -84,8 +86,8 @@ std::vector<ViewOp> ViewBuilder::Build() {
   for (const std::string& path : pin_wishes_) {
     const State& state = StateAt(path);
     if (state.place != Place::kWritable || state.root == path) continue;
-    Pin(path, Wish::kPinAll, state.root);
-    pins_.emplace(path, Pinned{state.root, true});
+    Pin(path, Wish{}, state.root);
+    PinFolder(path, state.root, /*may_vanish=*/false);
   }
   std::vector<ViewOp> pins = PinOps();
   ops_.insert(ops_.end(), std::make_move_iterator(pins.begin()),
@@ -106,6 +108,7 @@ std::vector<ViewOp> ViewBuilder::PinOps() const {
     if (mounted.contains(path)) continue;
     ViewOp op = Op(ViewOp::Kind::kPin, path);
     op.source = pinned.root;
+    op.optional = pinned.may_vanish;
     pins.push_back(std::move(op));
   }
   return pins;
@@ -143,7 +146,7 @@ bool ViewBuilder::ShowsSomethingBelow(const std::string& path) const {
 void ViewBuilder::EnterMount(const std::string& path) {
   const State around = StateAt(path);
   if (around.place != Place::kWritable) return;
-  Pin(path, Wish::kPinAll, around.root);
+  Pin(path, Wish{}, around.root);
   states_[path] = {Place::kWritable, around.executable, path, ""};
 }
 
@@ -166,7 +169,7 @@ void ViewBuilder::Apply(const std::string& path, const Wish& wish) {
   } else if (wish.shown == Shown::kWritable && !writable) {
     Bind(path, wish, around);
   } else if (wish.executable != around.executable) {
-    if (writable) Pin(path, wish.pinned_levels, around.root);
+    if (writable) Pin(path, wish, around.root);
     Bind(path, wish, around);
   } else if (wish.shown == Shown::kReadable && writable) {
     Protect(path, wish, around);
@@ -174,7 +177,7 @@ void ViewBuilder::Apply(const std::string& path, const Wish& wish) {
 }
 
 void ViewBuilder::Hide(const std::string& path, const Wish& wish, const State& around) {
-  if (around.place == Place::kWritable) Pin(path, wish.pinned_levels, around.root);
+  if (around.place == Place::kWritable) Pin(path, wish, around.root);
   if (wish.type == NodeType::kFolder && ShowsSomethingBelow(path)) {
     ViewOp op = Op(ViewOp::Kind::kTmpfs, path);
     op.read_only = true;
@@ -183,6 +186,7 @@ void ViewBuilder::Hide(const std::string& path, const Wish& wish, const State& a
     return;
   }
   ops_.push_back(Op(ViewOp::Kind::kMask, path));
+  ops_.back().optional = wish.may_vanish;
   states_[path] = {Place::kMasked, false, "", ""};
 }
 
@@ -196,13 +200,14 @@ void ViewBuilder::Bind(const std::string& path, const Wish& wish, const State& a
 }
 
 void ViewBuilder::Protect(const std::string& path, const Wish& wish, const State& around) {
-  Pin(path, wish.pinned_levels, around.root);
+  Pin(path, wish, around.root);
   if (wish.type == NodeType::kSymlink) {
     // Nothing can be shown over a link but something else; it keeps its place and its text.
-    pins_.emplace(path, Pinned{around.root, true});
+    PinFolder(path, around.root, wish.may_vanish);
     return;
   }
   ops_.push_back(Op(ViewOp::Kind::kProtect, path));
+  ops_.back().optional = wish.may_vanish;
   states_[path] = {Place::kReadable, around.executable, "", ""};
 }
 
@@ -210,18 +215,29 @@ void ViewBuilder::NeedMountPoint(const std::string& path, NodeType type, const S
   scratch_mount_points_.push_back(
       {around.source, path.substr(around.root.size() + 1), type == NodeType::kFolder});
   // A folder that was moved would be missing for the next command.
-  Pin(path, Wish::kPinAll, around.root);
+  Pin(path, Wish{}, around.root);
 }
 
-void ViewBuilder::Pin(const std::string& path, int levels, const std::string& root) {
-  const bool up_to_root = levels == Wish::kPinAll;
+void ViewBuilder::Pin(const std::string& path, const Wish& wish, const std::string& root) {
+  const bool up_to_root = wish.pinned_levels == Wish::kPinAll;
+  int levels = wish.pinned_levels;
   for (std::string above = ParentPath(path); levels != 0 && above != root && IsWithin(above, root);
        above = ParentPath(above)) {
     Pinned& pinned = pins_[above];
-    if (pinned.up_to_root) return;
-    pinned = {root, up_to_root};
+    // Then those above it are, too.
+    if (pinned.up_to_root && (!pinned.may_vanish || wish.may_vanish)) return;
+    pinned.root = root;
+    pinned.up_to_root = pinned.up_to_root || up_to_root;
+    pinned.may_vanish = pinned.may_vanish && wish.may_vanish;
     if (!up_to_root) --levels;
   }
+}
+
+void ViewBuilder::PinFolder(const std::string& path, const std::string& root, bool may_vanish) {
+  Pinned& pinned = pins_[path];
+  pinned.root = root;
+  pinned.up_to_root = true;
+  pinned.may_vanish = pinned.may_vanish && may_vanish;
 }
 
 }  // namespace cordon::internal

@@ -29,6 +29,8 @@ struct Wish {
   bool executable = true;
   // How many folders above the path keep their place: those whose names the rule depends on.
   int pinned_levels = kPinAll;
+  // Found by looking: when it is gone by the time the view is built, there is nothing to do.
+  bool may_vanish = false;
 };
 
 class ViewBuilder {
@@ -90,13 +92,15 @@ class ViewBuilder {
   void Bind(const std::string& path, const Wish& wish, const State& around);
   void Protect(const std::string& path, const Wish& wish, const State& around);
   void NeedMountPoint(const std::string& path, NodeType type, const State& around);
-  void Pin(const std::string& path, int levels, const std::string& root);
+  void Pin(const std::string& path, const Wish& wish, const std::string& root);
+  void PinFolder(const std::string& path, const std::string& root, bool may_vanish);
 
   std::map<std::string, Wish> wishes_;
   std::map<std::string, State, std::less<>> states_;
   struct Pinned {
     std::string root;
     bool up_to_root = false;
+    bool may_vanish = true;
   };
   std::map<std::string, Pinned> pins_;
   std::set<std::string> mount_points_;

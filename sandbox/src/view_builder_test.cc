@@ -141,6 +141,23 @@ TEST_CASE("of two wishes for one path the narrower counts, with the pins of both
   CHECK(Steps(builder.Build()) == Expected{"bind-rw /w", "pin /w /w/a", "mask /w/a/f"});
 }
 
+TEST_CASE("steps for what may vanish are optional, unless something else needs them",
+          "[view_builder]") {
+  Wish found = File(Shown::kHidden);
+  found.may_vanish = true;
+  ViewBuilder builder;
+  builder.Add("/w", Folder(Shown::kWritable));
+  builder.Add("/w/a/b/f", found);
+  builder.Add("/w/a/g", File(Shown::kHidden));
+  const std::vector<ViewOp> ops = builder.Build();
+  REQUIRE(Steps(ops) ==
+          Expected{"bind-rw /w", "pin /w /w/a", "pin /w /w/a/b", "mask /w/a/b/f", "mask /w/a/g"});
+  CHECK_FALSE(ops[1].optional);
+  CHECK(ops[2].optional);
+  CHECK(ops[3].optional);
+  CHECK_FALSE(ops[4].optional);
+}
+
 TEST_CASE("only as many folders are pinned as the wish asks for", "[view_builder]") {
   Wish wish = File(Shown::kHidden);
   wish.pinned_levels = 1;

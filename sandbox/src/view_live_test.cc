@@ -1,6 +1,8 @@
 // What a command in a compiled view can and cannot do, tried with real commands.
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "cordon/sdk/unique_fd.h"
 #include "support/catch.h"
 #include "view_testing.h"
 
@@ -199,6 +202,40 @@ TEST_CASE("the whole host is readable with the trusted preset, but for home and 
   CHECK(ran.output.find("SECRET") == std::string::npos);
   CHECK(ran.output.find("root:") == std::string::npos);
   CHECK_FALSE(fs::exists("/etc/new"));
+}
+
+TEST_CASE("sockets of the host are covered in every readable place, but for listed ones",
+          "[view][live]") {
+  REQUIRE_NAMESPACES();
+  const ViewFixture fixture;
+  const auto serve = [](const std::string& path) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    UniqueFd server(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(bind(server.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+    REQUIRE(listen(server.get(), 8) == 0);
+    return server;
+  };
+  const std::string listed = fixture.outside + "/listed.sock";
+  const UniqueFd servers[] = {serve(listed), serve(fixture.outside + "/secret.sock"),
+                              serve(fixture.workspace + "/own.sock")};
+  ProfileConfig config = fixture.Config();
+  config.additional_roots = {{fixture.outside, Access::kAllow, Access::kDeny}};
+  config.unix_sockets = {listed};
+  const std::string ask =
+      "for s in " + fixture.outside + "/listed.sock " + fixture.outside +
+      "/secret.sock own.sock; do python3 -c 'import socket, sys; "
+      "socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print(\"reached\", sys.argv[1])' $s "
+      "2>/dev/null; done";
+  if (!WorksOutside(fixture, "python3 -c 1")) CORDON_SKIP("python3", "there is no python3");
+  CHECK(WorksOutside(fixture, ask + " | grep -c reached | grep -q 3"));
+  CHECK(fixture.RunIn(config, ask).output == "reached " + listed + "\n");
+
+  // A socket that nobody serves any more does not stand in the way of a new one.
+  std::filesystem::remove(fixture.workspace + "/own.sock");
+  { const UniqueFd left_behind = serve(fixture.workspace + "/left.sock"); }
+  CHECK(fixture.RunIn(config, "rm left.sock && echo removed").output == "removed\n");
 }
 
 TEST_CASE("a view leaves nothing on the host", "[view][live]") {
