@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 
+#include "cordon/bash/bash_tool.h"
 #include "cordon/gate/approver.h"
 #include "cordon/gate/gate.h"
 #include "cordon/gate/grants.h"
 #include "cordon/sandbox/executor_set.h"
 #include "cordon/sdk/tool_call.h"
-#include "cordon/tools/bash_tool.h"
 
 int main() {
   cordon::Init();  // Starts the launcher while the program is small; optional.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "cordon/bash/bash_tool.h"
 #include "cordon/gate/approver.h"
 #include "cordon/gate/gate.h"
 #include "cordon/gate/grants.h"
@@ -15,7 +16,6 @@
 #include "cordon/sdk/command.h"
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/tool_call.h"
-#include "cordon/tools/bash_tool.h"
 #include "demo_ground.h"
 #include "demo_report.h"
 #include "demo_script.h"

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cordon/bash/bash_tool.h"
 #include "cordon/gate/approver.h"
 #include "cordon/gate/gate.h"
 #include "cordon/gate/grants.h"
@@ -17,7 +18,6 @@
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/tool_call.h"
-#include "cordon/tools/bash_tool.h"
 #include "nlohmann/json.hpp"
 #include "support/catch.h"
 

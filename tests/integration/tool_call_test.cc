@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "cordon/bash/bash_tool.h"
 #include "cordon/gate/approver.h"
 #include "cordon/gate/audit.h"
 #include "cordon/gate/gate.h"
 #include "cordon/sdk/status.h"
-#include "cordon/tools/bash_tool.h"
 #include "integration/support/cordon_run.h"
 #include "integration/support/gated_sandbox.h"
 #include "nlohmann/json.hpp"

@@ -1,4 +1,4 @@
-#include "cordon/tools/bash_tool.h"
+#include "cordon/bash/bash_tool.h"
 
 #include <filesystem>
 #include <fstream>

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "cordon/bash/bash_tool.h"
 #include "cordon/sdk/profile.h"
-#include "cordon/tools/bash_tool.h"
 
 namespace cordon::internal {
 

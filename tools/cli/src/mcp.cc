@@ -13,9 +13,9 @@
 
 #include "CLI/CLI.hpp"
 #include "command_line.h"
+#include "cordon/bash/bash_tool.h"
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/tool_call.h"
-#include "cordon/tools/bash_tool.h"
 #include "mcp_server.h"
 #include "session.h"
 #include "supervise.h"

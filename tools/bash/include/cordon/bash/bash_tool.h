@@ -1,8 +1,8 @@
 // The shell as a tool that a model can call: strict arguments in, one confined command, and a text
 // that a model can act on. It decides nothing: an Admission does, and an Executor enforces.
 
-#ifndef CORDON_TOOLS_BASH_TOOL_H_
-#define CORDON_TOOLS_BASH_TOOL_H_
+#ifndef CORDON_BASH_BASH_TOOL_H_
+#define CORDON_BASH_BASH_TOOL_H_
 
 #include <chrono>
 #include <cstddef>
@@ -86,4 +86,4 @@ class BashTool final : public Tool {
 
 }  // namespace cordon
 
-#endif  // CORDON_TOOLS_BASH_TOOL_H_
+#endif  // CORDON_BASH_BASH_TOOL_H_
