@@ -1,6 +1,7 @@
 #include "protected_paths.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -173,6 +174,9 @@ std::vector<std::string> ArmedRepositories(const IndexContents& before,
       arm(directory);
     }
   }
+  // Nobody can tell what is in it.
+  std::set_difference(after.unlisted.begin(), after.unlisted.end(), before.unlisted.begin(),
+                      before.unlisted.end(), std::back_inserter(armed));
   std::sort(armed.begin(), armed.end());
   armed.erase(std::unique(armed.begin(), armed.end()), armed.end());
   return armed;

@@ -45,7 +45,8 @@ struct ProtectedPaths {
 // special characters are escaped as `[*]`.
 [[nodiscard]] std::optional<std::string> LiteralOfGlob(std::string_view pattern);
 
-// Repositories in `after` and not in `before` that a command has armed; see `ArmedGitNames`.
+// In repositories that are in `after` and not in `before`: the names with which a command has armed
+// them, see `ArmedGitNames`. Also folders that can no longer be listed, and so might hold one.
 [[nodiscard]] std::vector<std::string> ArmedRepositories(const IndexContents& before,
                                                          const IndexContents& after);
 

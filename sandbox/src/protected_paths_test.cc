@@ -179,4 +179,27 @@ TEST_CASE("created names are removed, whatever they are, and nothing else", "[pr
   CHECK(fs::exists(outside / "kept"));
 }
 
+TEST_CASE("taking rights away does not save a created name", "[protected]") {
+  const TemporaryFolder root;
+  const std::string name = root / "a/.git/commondir";
+  for (const char* locked : {"a/.git", "a"}) {
+    for (const fs::perms rights : {fs::perms::none, fs::perms::owner_read, fs::perms::owner_exec,
+                                   fs::perms::owner_exec | fs::perms::owner_read}) {
+      Write(name);
+      fs::permissions(root / locked, rights);
+      CHECK(UndoCreatedNames({{name, ""}}) == Paths{name});
+      fs::permissions(root / locked, fs::perms::owner_all);
+      CHECK_FALSE(fs::exists(name));
+    }
+  }
+}
+
+TEST_CASE("a folder that was closed during a command is named", "[protected]") {
+  IndexContents before;
+  before.unlisted = {"/w/old"};
+  IndexContents after = before;
+  after.unlisted.insert(after.unlisted.begin(), "/w/new");
+  CHECK(ArmedRepositories(before, after) == Paths{"/w/new"});
+}
+
 }  // namespace cordon::internal
