@@ -101,6 +101,7 @@ std::string Ground::Read(std::string_view path) const {
 }
 
 void Ground::EmptyWorkspace() const {
+  OpenFolders(workspace_);
   for (const auto& entry : fs::directory_iterator(workspace_)) fs::remove_all(entry.path());
 }
 

@@ -1,15 +1,16 @@
 #include "integration/support/waiting.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <system_error>
+
+#include "cordon/sdk/unique_fd.h"
 
 namespace cordon::test {
 
@@ -38,6 +39,19 @@ bool FileAppears(const std::string& path, std::chrono::milliseconds limit) {
   });
 }
 
+namespace {
+
+// Empty when the process has ended meanwhile.
+std::string ArgumentsOf(const std::string& pid) {
+  const UniqueFd file(open(("/proc/" + pid + "/cmdline").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string arguments(64 * 1024, '\0');
+  const ssize_t size = read(file.get(), arguments.data(), arguments.size());
+  arguments.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return arguments;
+}
+
+}  // namespace
+
 std::vector<int> ProcessesWith(std::string_view word) {
   std::vector<int> found;
   std::error_code error;
@@ -46,9 +60,7 @@ std::vector<int> ProcessesWith(std::string_view word) {
     if (!std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); })) {
       continue;
     }
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string arguments{std::istreambuf_iterator<char>(file), {}};
-    if (arguments.find(word) != std::string::npos) found.push_back(std::stoi(name));
+    if (ArgumentsOf(name).find(word) != std::string::npos) found.push_back(std::stoi(name));
   }
   return found;
 }
