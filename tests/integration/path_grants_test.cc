@@ -7,6 +7,7 @@
 
 #include "cordon/sdk/request.h"
 #include "cordon/sdk/status.h"
+#include "integration/support/cordon_run.h"
 #include "integration/support/gated_sandbox.h"
 #include "support/catch.h"
 
@@ -76,7 +77,8 @@ TEST_CASE("a gated file is read with a grant for it and not without") {
   CHECK(files.Output(look, "e1") == "refused\nrefused\n");
   const Requirement one = files.Require(CapabilityKind::kFilesystemRead, PathShape::kExact, "file");
   CHECK(files.Output(look, "e2", {files.Issue(look, "e2", one)}) == "beforerefused\n");
-  CHECK(files.Output(look, "e3") == "refused\nrefused\n");
+  // An empty file of the executor's own /tmp may have taken the place where it was shown.
+  CHECK_FALSE(Has(files.Output(look, "e3"), "before"));
 }
 
 TEST_CASE("a grant to read a file does not let it be written") {
@@ -91,12 +93,12 @@ TEST_CASE("a grant to read a file does not let it be written") {
 TEST_CASE("a gated tree is written with a grant for it and nothing beside it") {
   GatedFiles files;
   const std::string act =
-      "echo new >$o/tree/new && echo made; echo new >$o/new || echo refused; cat $o/tree/leaf";
+      "echo new >$o/tree/new && echo made; cat $o/tree/leaf $o/sibling; echo new >$o/new; exit 0";
   const Requirement read = files.Require(CapabilityKind::kFilesystemRead, PathShape::kTree, "tree");
   const Requirement write =
       files.Require(CapabilityKind::kFilesystemWrite, PathShape::kTree, "tree");
   CHECK(files.Output(act, "e1", {files.Issue(act, "e1", read), files.Issue(act, "e1", write)}) ==
-        "made\nrefused\nleaf");
+        "made\nleaf");
   CHECK(files.ground().Read(files.outside() + "/tree/new") == "new\n");
   CHECK_FALSE(files.ground().Exists(files.outside() + "/new"));
 }

@@ -147,9 +147,9 @@ TEST_CASE("a stored denial holds where the profile allows and nobody is asked") 
 
 TEST_CASE("a batch is answered in order and a refusal fails only its own call") {
   const Wiring wiring({Approve(), Refuse(), Approve()});
-  const std::vector<ToolCall> calls = {Wiring::Call("echo one", {}, "a"),
-                                       Wiring::Call("echo two", {}, "b"),
-                                       Wiring::Call("echo three; exit 3", {}, "c"),
+  const std::vector<ToolCall> calls = {Wiring::Call("echo one", json::object(), "a"),
+                                       Wiring::Call("echo two", json::object(), "b"),
+                                       Wiring::Call("echo three; exit 3", json::object(), "c"),
                                        {"d", "bash", R"({"command": 7})"},
                                        {"e", "unknown", "{}"}};
   const std::vector<ToolCallOutcome> outcomes = wiring.step->RunBatch(calls);
