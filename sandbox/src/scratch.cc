@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -25,10 +26,12 @@ namespace cordon::internal {
 namespace {
 
 constexpr std::string_view kSetPrefix = "cordon-set-";
+// Until it is locked a folder has another name, so that no other set takes it for abandoned.
+constexpr std::string_view kNewPrefix = "cordon-new-";
+constexpr std::time_t kNewSeconds = 60;
 constexpr char kLockName[] = "lock";
 constexpr mode_t kPrivate = 0700;
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr int kCreateAttempts = 16;
 constexpr std::size_t kNamesPerPass = 1024;
 
 UniqueFd OpenFolder(int parent, const std::string& name) {
@@ -134,6 +137,8 @@ void RemoveIfAbandoned(int root, const std::string& name) {
   struct stat status = {};
   if (!folder.valid() || fstat(folder.get(), &status) != 0) return;
   if (status.st_uid != geteuid()) return;
+  const bool is_new = name.compare(0, kNewPrefix.size(), kNewPrefix) == 0;
+  if (is_new && std::time(nullptr) - status.st_mtime < kNewSeconds) return;
   const UniqueFd lock = TakeLock(folder.get());
   if (!lock.valid()) return;
   // What cannot be removed now is tried again by the next set.
@@ -150,7 +155,8 @@ void RemoveAbandonedSets(int root) {
   std::vector<std::string> sets;
   while (const dirent* entry = readdir(directory)) {
     const std::string_view name = entry->d_name;
-    if (name.substr(0, kSetPrefix.size()) == kSetPrefix) sets.emplace_back(name);
+    const bool is_set = name.substr(0, kSetPrefix.size()) == kSetPrefix;
+    if (is_set || name.substr(0, kNewPrefix.size()) == kNewPrefix) sets.emplace_back(name);
   }
   for (const std::string& name : sets) RemoveIfAbandoned(root, name);
 }
@@ -201,18 +207,21 @@ absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(
   UniqueFd root(open(root_path->c_str(), kFolderFlags));
   int error = errno;
   if (root.valid()) RemoveAbandonedSets(root.get());
-  for (int attempt = 0; root.valid() && attempt < kCreateAttempts; ++attempt) {
-    std::string name = absl::StrCat(std::string(kSetPrefix), RandomId());
-    const bool made = MakePrivateFolder(root.get(), name);
-    error = errno;
-    if (!made) break;
-    UniqueFd folder = OpenFolder(root.get(), name);
-    // Another set may take a folder for abandoned in the moment before it is locked.
+  const std::string id = RandomId();
+  const std::string new_name = absl::StrCat(std::string(kNewPrefix), id);
+  std::string name = absl::StrCat(std::string(kSetPrefix), id);
+  if (root.valid() && MakePrivateFolder(root.get(), new_name)) {
+    UniqueFd folder = OpenFolder(root.get(), new_name);
     UniqueFd lock = folder.valid() ? TakeLock(folder.get()) : UniqueFd();
-    if (!lock.valid()) continue;
-    return std::unique_ptr<ScratchFolder>(new ScratchFolder(std::move(root), std::move(folder),
-                                                            std::move(lock), *std::move(root_path),
-                                                            std::move(name)));
+    if (lock.valid() && renameat(root.get(), new_name.c_str(), root.get(), name.c_str()) == 0) {
+      return std::unique_ptr<ScratchFolder>(
+          new ScratchFolder(std::move(root), std::move(folder), std::move(lock),
+                            *std::move(root_path), std::move(name)));
+    }
+    error = errno;
+    (void)RemoveTree(root.get(), new_name);
+  } else if (root.valid()) {
+    error = errno;
   }
   return MakeError(ErrorCode::kInvalidOption,
                    absl::StrFormat("cannot make a folder in scratch_root %s: %s", *root_path,

@@ -190,9 +190,22 @@ void ViewBuilder::Hide(const std::string& path, const Wish& wish, const State& a
   states_[path] = {Place::kMasked, false, "", ""};
 }
 
+// The folders between are the view's own, on a tmpfs over the first of them: made on the disk, they
+// and a mount point for one command's grant would stay for the next command, and writable.
+void ViewBuilder::MakePlaceInScratch(const std::string& path, const Wish& wish,
+                                     const State& around) {
+  const std::string first = path.substr(0, path.find('/', around.root.size() + 1));
+  if (first == path) return NeedMountPoint(path, wish.type, around);
+  NeedMountPoint(first, NodeType::kFolder, around);
+  ViewOp op = Op(ViewOp::Kind::kTmpfs, first);
+  op.read_only = true;
+  ops_.push_back(std::move(op));
+  states_[first] = {};
+}
+
 void ViewBuilder::Bind(const std::string& path, const Wish& wish, const State& around) {
   const bool writable = wish.shown == Shown::kWritable;
-  if (around.place == Place::kScratch) NeedMountPoint(path, wish.type, around);
+  if (around.place == Place::kScratch) MakePlaceInScratch(path, wish, around);
   ops_.push_back(BindOp(path, !writable, wish.executable));
   states_[path] = {writable ? Place::kWritable : Place::kReadable, wish.executable,
                    writable ? path : "", ""};

@@ -91,6 +91,7 @@ class ViewBuilder {
   void Hide(const std::string& path, const Wish& wish, const State& around);
   void Bind(const std::string& path, const Wish& wish, const State& around);
   void Protect(const std::string& path, const Wish& wish, const State& around);
+  void MakePlaceInScratch(const std::string& path, const Wish& wish, const State& around);
   void NeedMountPoint(const std::string& path, NodeType type, const State& around);
   void Pin(const std::string& path, const Wish& wish, const std::string& root);
   void PinFolder(const std::string& path, const std::string& root, bool may_vanish);

@@ -196,17 +196,17 @@ TEST_CASE("pins below a mount point of the host belong to it", "[view_builder]")
                                            "protect /w/a/volume/b/keep"});
 }
 
-TEST_CASE("what is bound below a scratch folder has its mount point made and pinned",
+TEST_CASE("what is bound deeper in a scratch folder leaves only its first folder there",
           "[view_builder]") {
   ViewBuilder builder;
   builder.AddScratch("/tmp", "/host/scratch");
   builder.Add("/tmp/a/w", Folder(Shown::kWritable));
   builder.Add("/tmp/file", File(Shown::kReadable));
   CHECK(Steps(builder.Build()) ==
-        Expected{"bind-rw /tmp", "pin /tmp /tmp/a", "bind-rw /tmp/a/w", "bind-ro /tmp/file"});
+        Expected{"bind-rw /tmp", "tmpfs-ro /tmp/a", "bind-rw /tmp/a/w", "bind-ro /tmp/file"});
   REQUIRE(builder.scratch_mount_points().size() == 2);
   CHECK(builder.scratch_mount_points()[0].scratch == "/host/scratch");
-  CHECK(builder.scratch_mount_points()[0].relative == "a/w");
+  CHECK(builder.scratch_mount_points()[0].relative == "a");
   CHECK(builder.scratch_mount_points()[0].is_folder);
   CHECK_FALSE(builder.scratch_mount_points()[1].is_folder);
 }

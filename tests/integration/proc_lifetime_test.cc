@@ -159,7 +159,7 @@ TEST_CASE("cordon runs inside of cordon and gives no more than the outer one") {
   const Words policy = {"--read", program};
   const std::string inner = program + " run -w " + ground.PathOf("sub");
   const CordonRun tier = RunText(ground, policy, inner + " -c true");
-  if (tier.status == 125) CORDON_SKIP("landlock", "there is no tier that nests: " + tier.err);
+  if (tier.status == 125) CORDON_SKIP("landlock-tier", "there is no tier that nests: " + tier.err);
   Expect(RunText(ground, policy, inner + " -c 'echo inner; echo x >made; exit 7'; echo \"is $?\""))
       .Status(0)
       .Out("inner\n")

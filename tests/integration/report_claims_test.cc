@@ -87,7 +87,7 @@ TEST_CASE("what the best tier of this host claims holds under attack") {
 TEST_CASE("what the landlock tier claims holds under attack") {
   const Host host;
   const CordonRun run = RunText(host, {"--backend", "landlock"}, "true");
-  if (run.status == 125) CORDON_SKIP("landlock", run.err);
+  if (run.status == 125) CORDON_SKIP("landlock-tier", run.err);
   CHECK(run.report["backend"] == "landlock");
   CHECK(run.report["level"] == "degraded");
   CHECK(run.report["guarantees"]["write_boundary"] == true);

@@ -81,6 +81,8 @@ void SetSignals(const ChildOptions& options) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+constexpr int kHighDescriptor = 400;
+
 // In the child. `at` are its ends of the streams.
 [[noreturn]] void Become(const Streams& at, const ChildOptions& options, char* const* argv,
                          char* const* environment) {
@@ -88,10 +90,14 @@ void SetSignals(const ChildOptions& options) {
     setsid();
     ioctl(at.child_input.get(), TIOCSCTTY, 0);
   }
-  for (const auto& [ours, theirs] : options.descriptors) dup2(ours, theirs);
   dup2(at.child_input.get(), 0);
   dup2(at.child_output.get(), 1);
   dup2(at.child_errors.get(), 2);
+  // By way of high numbers, since one of them may be where another one has to go.
+  int high = kHighDescriptor;
+  for (const auto& [ours, theirs] : options.descriptors) dup3(ours, high++, O_CLOEXEC);
+  high = kHighDescriptor;
+  for (const auto& [ours, theirs] : options.descriptors) dup2(high++, theirs);
   if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) _exit(120);
   SetSignals(options);
   execvpe(argv[0], argv, environment);
