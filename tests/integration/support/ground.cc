@@ -11,6 +11,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "integration/support/waiting.h"
 #include "support/catch.h"
 
 namespace cordon::test {
@@ -51,9 +52,13 @@ Ground::Ground() {
 }
 
 Ground::~Ground() {
-  std::error_code ignored;
-  OpenFolders(root_);
-  fs::remove_all(root_, ignored);
+  // What was killed is cleaned up behind its back, and `remove_all` gives up when a file is gone.
+  (void)Within(std::chrono::seconds(3), [this] {
+    std::error_code error;
+    OpenFolders(root_);
+    fs::remove_all(root_, error);
+    return !fs::exists(root_, error);
+  });
 }
 
 std::string Ground::PathOf(std::string_view path) const {
