@@ -3,7 +3,7 @@
 #
 #   tests/run.sh [CTEST-ARGUMENT...]    packages, format check, build, tests; for example: tests/run.sh -R '^gate[.]'
 #   tests/run.sh --as-nobody [...]      the same tests as the user nobody (needs root)
-#   tests/run.sh --asan [...]           with AddressSanitizer and UndefinedBehaviorSanitizer
+#   tests/run.sh --asan [--modules] [...]  with AddressSanitizer and UndefinedBehaviorSanitizer; all, or the modules' own
 #   tests/run.sh --tsan [...]           gate and sandbox with ThreadSanitizer
 #   tests/run.sh --fuzz [SECONDS]       each fuzz target for that long (default 30), from its corpus
 #   tests/run.sh --cases [--as-nobody] [PATTERN]
@@ -147,7 +147,12 @@ run_sanitized() { # PRESET [CTEST-ARGUMENT...]
   local preset=$1 targets=() choice=(-LE '^(install|boundaries)$')
   shift
   # Where threads share anything; a build of the rest would show nothing and take minutes.
-  [ "$preset" != tsan ] || targets=(gate_test sandbox_test) choice=(-L "^(gate|sandbox)\$")
+  [ "$preset" != tsan ] || targets=(gate_test sandbox_test) choice=(-L '^(gate|sandbox)$')
+  # Within CI's time: the modules' own tests. The whole suite is what a person gets.
+  if [ "$preset" = asan ] && [ "${1-}" = --modules ]; then
+    shift
+    targets=(sdk_test gate_test sandbox_test bash_test cli_test) choice=(-L '^(sdk|gate|sandbox|bash|cli)$')
+  fi
   # ThreadSanitizer of these compilers does not start where the kernel randomises more bits than it knows. Test
   # programs also run while they are built.
   if [ "$preset" = tsan ] && setarch -R true 2>/dev/null && [ -z "${CORDON_WITHOUT_ASLR-}" ]; then
@@ -235,7 +240,7 @@ run_cases() { # [PATTERN]: fails when a promised case does not pass; what is not
 # --- CI ---
 
 run_ci() {
-  local started=$SECONDS budget=2340 summary=() failed=0
+  local started=$SECONDS budget=2340 summary=() failed=0 may_run_out=
   export CORDON_REQUIRE=${CORDON_REQUIRE-userns,landlock,seccomp} CORDON_WERROR=ON
 
   # ci_step NAME SECONDS ARGUMENT...: this script again, as a person would call it, within what time is left.
@@ -252,7 +257,14 @@ run_ci() {
     fi
     case $status in
       0) summary+=("ok     $name ($((SECONDS - began)) s)") ;;
-      124 | 137) summary+=("FAILED $name (out of time after $((SECONDS - began)) s)") ;;
+      124 | 137)
+        # How far a build comes in the time depends on the cache and the machine, not on the change.
+        if [ -n "$may_run_out" ]; then
+          summary+=("CUT    $name (out of time after $((SECONDS - began)) s: NOT shown to hold)")
+          return 0
+        fi
+        summary+=("FAILED $name (out of time after $((SECONDS - began)) s)")
+        ;;
       *) summary+=("FAILED $name (status $status, $((SECONDS - began)) s)") ;;
     esac
     [ "$status" = 0 ] || failed=1
@@ -271,10 +283,11 @@ run_ci() {
     else
       summary+=("-      as nobody: only root can run the tests as somebody else")
     fi
-    ci_step asan 1300 --asan
+    may_run_out=1
+    ci_step asan 1300 --asan --modules
     ci_step tsan 900 --tsan
     ci_step fuzz 600 --fuzz 30
-    ci_step tidy 600 --tidy
+    CORDON_TIDY_SECONDS=${CORDON_TIDY_SECONDS:-100} ci_step tidy 400 --tidy
   fi
   printf '\n=== in all: %s s\n' "$((SECONDS - started))"
   printf '%s\n' "${summary[@]}"

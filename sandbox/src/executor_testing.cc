@@ -1,11 +1,11 @@
 #include "executor_testing.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "cordon/sdk/status.h"
@@ -164,9 +164,13 @@ bool Exists(const std::string& path) {
 int ProcessesWith(const std::string& mark) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
-    if (line.find(mark) != std::string::npos) ++count;
+    // Read with read(2): a stream throws when the process ends in between.
+    const UniqueFd file(open((entry.path() / "cmdline").c_str(), O_RDONLY | O_CLOEXEC));
+    char line[4096];
+    const ssize_t size = file.valid() ? read(file.get(), line, sizeof line) : -1;
+    if (size <= 0) continue;
+    const std::string_view words(line, static_cast<std::size_t>(size));
+    if (words.find(mark) != std::string_view::npos) ++count;
   }
   return count;
 }

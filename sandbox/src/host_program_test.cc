@@ -150,6 +150,10 @@ pid_t KillHostOf(const SandboxFixture& fixture, const std::string& mark, bool wi
   REQUIRE(pipe2(ready, O_CLOEXEC) == 0);
   const UniqueFd reader(ready[0]);
   UniqueFd writer(ready[1]);
+  int forked[2];  // The command may be ready before its host has made the copy.
+  REQUIRE(pipe2(forked, O_CLOEXEC) == 0);
+  const UniqueFd forked_reader(forked[0]);
+  const UniqueFd forked_writer(forked[1]);
   const pid_t host = fork();
   if (host == 0) {
     setpgid(0, 0);
@@ -176,12 +180,14 @@ pid_t KillHostOf(const SandboxFixture& fixture, const std::string& mark, bool wi
       pause();
       _exit(0);
     }
+    (void)!write(forked[1], "forked", 6);
     pause();
     _exit(5);
   }
   REQUIRE(host > 0);
   writer.Reset();
   CHECK(ReadUntil(reader.get(), "ready"));
+  CHECK(ReadUntil(forked_reader.get(), "forked"));
   CHECK(ProcessesWith(mark) > 0);
   kill(host, SIGKILL);
   int status = 0;
