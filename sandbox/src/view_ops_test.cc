@@ -312,14 +312,15 @@ TEST_CASE("the /dev of the view is small and works") {
 
 TEST_CASE("nothing below /proc that belongs to the kernel can be opened for writing or changed") {
   NEEDS_NAMESPACES();
-  const Ran ran = Run(SystemPlan(),
-                      "find /proc -maxdepth 4 -type f -not -path '/proc/[0-9]*' "
-                      "-not -path '/proc/self/*' -not -path '/proc/thread-self/*' 2>/dev/null | "
-                      "while read -r f; do (: >>$f) 2>/dev/null && echo WRITABLE $f; done; "
-                      "for f in kcore kmsg timer_list kpagecount kpageflags vmallocinfo; do "
-                      "head -c 1 /proc/$f 2>/dev/null | grep -q . && echo READ $f; done; "
-                      "chmod 400 /proc/uptime 2>/dev/null && echo CHANGED; "
-                      "echo done; cat /proc/sys/kernel/ostype; grep -c processor /proc/cpuinfo");
+  const Ran ran =
+      Run(SystemPlan(),
+          "find /proc -maxdepth 4 -type f -not -path '/proc/[0-9]*' "
+          "-not -path '/proc/self/*' -not -path '/proc/thread-self/*' 2>/dev/null | "
+          "while read -r f; do (: >>$f) 2>/dev/null && echo WRITABLE $f; done; "
+          "for f in kcore kmsg timer_list kpagecount kpageflags vmallocinfo keys key-users; do "
+          "head -c 1 /proc/$f 2>/dev/null | grep -q . && echo READ $f; done; "
+          "chmod 400 /proc/uptime 2>/dev/null && echo CHANGED; "
+          "echo done; cat /proc/sys/kernel/ostype; grep -c processor /proc/cpuinfo");
   INFO(ran.output);
   CHECK(ran.output.rfind("done\nLinux\n", 0) == 0);
   struct stat status;

@@ -46,7 +46,7 @@ class View {
   int MountTmpfs(const char* target, const wire::ViewOpRecord& op);
   int Pin(const char* target, const char* root);
   int MountProc(const char* target);
-  int MaskKernelMemory(int proc);
+  int MaskInProc(int proc, const char* const* names);
   int MountDev(const char* target, std::uint64_t shared_memory_bytes);
   int MountSharedMemory(int dev, std::uint64_t bytes);
 

@@ -11,10 +11,13 @@ namespace {
 
 constexpr std::uint64_t kProcAttributes = kPlainAttributes | MOUNT_ATTR_NOEXEC;
 
-// Memory and addresses of the kernel.
-constexpr const char* kMasked[] = {"kcore",       "kmsg",         "kpagecount",  "kpageflags",
-                                   "kpagecgroup", "timer_list",   "sched_debug", "slabinfo",
-                                   "vmallocinfo", "pagetypeinfo", "vmcore"};
+// Memory and addresses of the kernel; their own modes close them to everybody but root.
+constexpr const char* kKernelMemory[] = {"kcore",       "kmsg",       "kpagecount",   "kpageflags",
+                                         "kpagecgroup", "timer_list", "sched_debug",  "slabinfo",
+                                         "vmallocinfo", "vmcore",     "pagetypeinfo", nullptr};
+
+// The keys of the user, who is the same inside.
+constexpr const char* kKeys[] = {"keys", "key-users", nullptr};
 
 // What others than root may write to, or expect to find closed.
 constexpr const char* kReadOnly[] = {"sys", "pressure"};
@@ -33,9 +36,9 @@ int ProtectSettings(int proc) {
 
 }  // namespace
 
-int View::MaskKernelMemory(int proc) {
-  for (const char* name : kMasked) {
-    const Fd place = OpenBeneath(proc, name);
+int View::MaskInProc(int proc, const char* const* names) {
+  for (; *names != nullptr; ++names) {
+    const Fd place = OpenBeneath(proc, *names);
     if (place.error() == ENOENT) continue;
     if (!place.ok()) return place.error();
     const Fd mask = MaskFor(place.get());
@@ -54,7 +57,8 @@ int View::MountProc(const char* target) {
   const Fd place = Place(target, true);
   if (!place.ok()) return place.error();
   if (const int error = Attach(proc.get(), place.get())) return error;
-  return closed ? MaskKernelMemory(proc.get()) : ProtectSettings(proc.get());
+  if (const int error = MaskInProc(proc.get(), kKeys)) return error;
+  return closed ? MaskInProc(proc.get(), kKernelMemory) : ProtectSettings(proc.get());
 }
 
 }  // namespace cordon::launcher
