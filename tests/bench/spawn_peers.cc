@@ -50,16 +50,18 @@ bool SpawnAndWait(const std::vector<std::string>& words) {
 // As near as it gets: read-only system, one writable folder, private /tmp, /dev and /proc, the same
 // namespaces. It has no Landlock and, without a program of one's own for it, no seccomp.
 std::vector<std::string> BubblewrapWords(const std::string& workspace) {
-  return {kBubblewrap, "--unshare-all", "--die-with-parent",
-          "--ro-bind", "/usr",          "/usr",
-          "--symlink", "usr/bin",       "/bin",
-          "--symlink", "usr/lib",       "/lib",
-          "--symlink", "usr/lib64",     "/lib64",
-          "--ro-bind", "/etc",          "/etc",
-          "--bind",    workspace,       workspace,
+  return {kBubblewrap, "--unshare-all", "--die-with-parent",  // the same namespaces
+          "--ro-bind", "/usr",          "/usr",               //
+          "--symlink", "usr/bin",       "/bin",               //
+          "--symlink", "usr/lib",       "/lib",               //
+          "--symlink", "usr/lib64",     "/lib64",             //
+          "--ro-bind", "/etc",          "/etc",               //
           "--tmpfs",   "/tmp",          "--proc",
-          "/proc",     "--dev",         "/dev",
-          "--chdir",   workspace,       kTrue};
+          "/proc",  //
+          "--dev",     "/dev",          "--bind",
+          workspace,  //
+          workspace,   "--chdir",       workspace,
+          kTrue};
 }
 
 void Print(std::vector<Row>& rows) {
