@@ -14,7 +14,7 @@ GrantClaims SampleClaims() {
   claims.binding.executor_id = "executor";
   claims.binding.execution_id = "execution";
   claims.binding.command_digest.fill(0x11);
-  claims.binding.working_directory = "/work space/ü";
+  claims.binding.working_directory = "/code space/ü";
   claims.binding.profile_fingerprint.fill(0x22);
   claims.binding.route_fingerprint = "direct";
   claims.binding.guarantees = 0x7f;

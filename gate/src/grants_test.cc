@@ -41,7 +41,7 @@ class GrantBench {
     binding.executor_id = "executor-1";
     binding.execution_id = "execution-1";
     binding.command_digest.fill(1);
-    binding.working_directory = "/work";
+    binding.working_directory = "/code";
     binding.profile_fingerprint.fill(2);
     binding.route_fingerprint = "direct";
     binding.guarantees = 0x3f;

@@ -39,19 +39,19 @@ std::vector<std::string> Lines(const std::string& text) {
 }
 
 TEST_CASE("a card shows everything that runs and is stored") {
-  ApprovalCard card = CardFor(Command::Shell("make test\nmake install", "/work"));
+  ApprovalCard card = CardFor(Command::Shell("make test\nmake install", "/code"));
   card.request.details = {{"timeout", "30 s"}, {"environment", "CI"}};
   card.request.model_description = "runs the tests";
   const Requirement target = RequireNetwork(ParseNetworkTarget("a.example:443").value());
   card.request.authority = std::vector<Requirement>{card.pending[0], target};
-  card.would_store = {"allow exact \"make test\" in /work"};
+  card.would_store = {"allow exact \"make test\" in /code"};
   card.can_persist = true;
   const std::string text = Render(card);
   for (const std::string_view part :
        {"tool bash", "2 lines, 22 bytes", "  | make test\n", "  | make install\n",
-        "directory: /work", "timeout: 30 s", "environment: CI",
+        "directory: /code", "timeout: 30 s", "environment: CI",
         "the model says (not checked): runs the tests", "command.execute", "allowed already",
-        "tcp:a.example:443", "would store", "allow exact \"make test\" in /work", "[y] yes, once",
+        "tcp:a.example:443", "would store", "allow exact \"make test\" in /code", "[y] yes, once",
         "[s]", "[a]", "[n] no (preselected", "[e]", "30 s"}) {
     CAPTURE(part);
     CHECK(Holds(text, part));
@@ -59,7 +59,7 @@ TEST_CASE("a card shows everything that runs and is stored") {
 }
 
 TEST_CASE("what is not offered is not shown") {
-  ApprovalCard card = CardFor(Command::Shell("make", "/work"));
+  ApprovalCard card = CardFor(Command::Shell("make", "/code"));
   CHECK_FALSE(Holds(Render(card), "[s]"));
   CHECK_FALSE(Holds(Render(card), "[a]"));
   card.would_store = {"allow"};

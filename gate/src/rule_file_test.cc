@@ -23,7 +23,7 @@ Rule AllowExact(std::string_view text) {
 
 Request RequestOf(const std::string& text) {
   Request request;
-  request.command = Command::Shell(text, "/work");
+  request.command = Command::Shell(text, "/code");
   request.authority = std::vector<Requirement>{RequireCommand(*request.command)};
   return request;
 }
@@ -42,7 +42,7 @@ constexpr std::string_view kGood =
 TEST_CASE("rules survive a file") {
   const TemporaryFolder folder;
   Rule path = MakeRule(RuleEffect::kDeny, RuleMatch::kTree, "write:/x").value();
-  path.directory = "/work";
+  path.directory = "/code";
   path.who = "someone";
   path.why = "a \"reason\"\n";
   path.until = std::chrono::system_clock::time_point(std::chrono::seconds(4102444800));

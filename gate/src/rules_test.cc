@@ -37,7 +37,7 @@ RuleDecision DecideCommand(const std::vector<Rule>& rules, const Command& comman
                                  TimePoint{});
 }
 Verdict OnText(const std::vector<Rule>& rules, std::string_view text) {
-  return DecideCommand(rules, Command::Shell(std::string(text), "/work")).verdict;
+  return DecideCommand(rules, Command::Shell(std::string(text), "/code")).verdict;
 }
 
 Verdict OnTarget(const std::vector<Rule>& rules, std::string_view target) {
@@ -60,14 +60,14 @@ TEST_CASE("an exact rule holds for the whole command only") {
   CHECK(OnText(rules, "make test ") == Verdict::kNone);
   CHECK(OnText(rules, "make test; id") == Verdict::kNone);
   CHECK(OnText({}, "make test") == Verdict::kNone);
-  CHECK(DecideCommand(rules, Command::Argv({"make", "test"}, "/work")).verdict == Verdict::kNone);
+  CHECK(DecideCommand(rules, Command::Argv({"make", "test"}, "/code")).verdict == Verdict::kNone);
 }
 
 TEST_CASE("an exact denial holds for the same words as argv") {
   const std::vector<Rule> rules = {Deny(RuleMatch::kExactCommand, "rm -rf x")};
   CHECK(OnText(rules, "rm -rf x") == Verdict::kDeny);
-  CHECK(DecideCommand(rules, Command::Argv({"rm", "-rf", "x"}, "/work")).verdict == Verdict::kDeny);
-  CHECK(DecideCommand(rules, Command::Argv({"rm", "-rf x"}, "/work")).verdict == Verdict::kNone);
+  CHECK(DecideCommand(rules, Command::Argv({"rm", "-rf", "x"}, "/code")).verdict == Verdict::kDeny);
+  CHECK(DecideCommand(rules, Command::Argv({"rm", "-rf x"}, "/code")).verdict == Verdict::kNone);
 }
 
 TEST_CASE("a denial wins over every allow") {
@@ -81,7 +81,7 @@ TEST_CASE("a denial wins over every allow") {
 TEST_CASE("what may hide a denied family asks, unless exactly it was allowed") {
   std::vector<Rule> rules = {Deny(RuleMatch::kCommandFamily, "rm"),
                              Allow(RuleMatch::kCommandFamily, "git status")};
-  const Command hidden = Command::Shell("sh -c 'rm x'", "/work");
+  const Command hidden = Command::Shell("sh -c 'rm x'", "/code");
   CHECK(DecideCommand(rules, hidden).verdict == Verdict::kAsk);
   CHECK(DecideCommand(rules, hidden).reason.find("sh") != std::string::npos);
   CHECK(OnText(rules, "git status && env x") == Verdict::kAsk);
@@ -92,9 +92,9 @@ TEST_CASE("what may hide a denied family asks, unless exactly it was allowed") {
 
 TEST_CASE("an exact rule does not hold for a shell that may read it differently") {
   const std::vector<Rule> rules = {Allow(RuleMatch::kExactCommand, "ls")};
-  CHECK(DecideCommand(rules, Command::Shell("ls", "/work", "/bin/bash")).verdict ==
+  CHECK(DecideCommand(rules, Command::Shell("ls", "/code", "/bin/bash")).verdict ==
         Verdict::kAllow);
-  CHECK(DecideCommand(rules, Command::Shell("ls", "/work", "/usr/bin/fish")).verdict ==
+  CHECK(DecideCommand(rules, Command::Shell("ls", "/code", "/usr/bin/fish")).verdict ==
         Verdict::kNone);
 }
 
@@ -102,12 +102,12 @@ TEST_CASE("a family rule holds for the system's own shells, not for a program of
   const std::vector<Rule> rules = {Allow(RuleMatch::kCommandFamily, "git status")};
   for (const char* shell : {"/bin/sh", "/bin/bash", "/usr/bin/dash"}) {
     CAPTURE(shell);
-    CHECK(DecideCommand(rules, Command::Shell("git status", "/work", shell)).verdict ==
+    CHECK(DecideCommand(rules, Command::Shell("git status", "/code", shell)).verdict ==
           Verdict::kAllow);
   }
-  for (const char* shell : {"/work/bin/bash", "/tmp/sh", "/usr/bin/fish"}) {
+  for (const char* shell : {"/code/bin/bash", "/tmp/sh", "/usr/bin/fish"}) {
     CAPTURE(shell);
-    CHECK(DecideCommand(rules, Command::Shell("git status", "/work", shell)).verdict !=
+    CHECK(DecideCommand(rules, Command::Shell("git status", "/code", shell)).verdict !=
           Verdict::kAllow);
   }
 }
@@ -117,25 +117,25 @@ TEST_CASE("a family decision names each rule that it took") {
                              Allow(RuleMatch::kCommandFamily, "npm test")};
   rules[1].id = "second";
   const RuleDecision decision =
-      DecideCommand(rules, Command::Shell("git status; npm test; git status -s", "/work"));
+      DecideCommand(rules, Command::Shell("git status; npm test; git status -s", "/code"));
   CHECK(decision.verdict == Verdict::kAllow);
   CHECK(decision.ids == std::vector<std::string>{"family-allow", "second"});
 }
 
 TEST_CASE("a directory bounds where a rule holds") {
   Rule exact = Allow(RuleMatch::kExactCommand, "make");
-  exact.directory = "/work";
+  exact.directory = "/code";
   Rule family = Allow(RuleMatch::kCommandFamily, "git status");
-  family.directory = "/work";
+  family.directory = "/code";
   const auto at = [](const Rule& rule, std::string_view text, std::string directory) {
     return DecideCommand({rule}, Command::Shell(std::string(text), std::move(directory))).verdict;
   };
-  CHECK(at(exact, "make", "/work") == Verdict::kAllow);
-  CHECK(at(exact, "make", "/work/sub") == Verdict::kNone);
-  CHECK(at(family, "git status", "/work/sub") == Verdict::kAllow);
+  CHECK(at(exact, "make", "/code") == Verdict::kAllow);
+  CHECK(at(exact, "make", "/code/sub") == Verdict::kNone);
+  CHECK(at(family, "git status", "/code/sub") == Verdict::kAllow);
   CHECK(at(family, "git status", "/workshop") == Verdict::kNone);
   Rule target = Allow(RuleMatch::kNetworkTarget, "a.example:443");
-  target.directory = "/work";
+  target.directory = "/code";
   CHECK(OnTarget({target}, "a.example:443") == Verdict::kNone);
   target.effect = RuleEffect::kDeny;
   CHECK(OnTarget({target}, "a.example:443") == Verdict::kDeny);
@@ -144,7 +144,7 @@ TEST_CASE("a directory bounds where a rule holds") {
 TEST_CASE("rules end at their time and with their uses") {
   Rule rule = Allow(RuleMatch::kExactCommand, "make");
   rule.until = TimePoint{} + std::chrono::seconds(10);
-  const Command command = Command::Shell("make", "/work");
+  const Command command = Command::Shell("make", "/code");
   const auto at = [&](int seconds) {
     return internal::DecideByRules({&rule, 1}, RequireCommand(command), CommandRequest(command),
                                    TimePoint{} + std::chrono::seconds(seconds))

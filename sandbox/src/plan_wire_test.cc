@@ -54,7 +54,7 @@ CommandPlan FullCommand() {
   CommandPlan command;
   command.argv = {"program", "", "third"};
   command.environment = {"A=1"};
-  command.working_directory = "/work";
+  command.working_directory = "/code";
   command.extra_view = FullPlan().view;
   command.extra_landlock_rules = {{"/more", 1, false}};
   command.controlling_terminal = true;
@@ -107,7 +107,7 @@ TEST_CASE("a command arrives with the vectors that execve wants") {
   char** environment = Vector(command, command.header->environment);
   CHECK(std::string(environment[0]) == "A=1");
   CHECK(environment[1] == nullptr);
-  CHECK(std::string(command.Text(command.header->working_directory)) == "/work");
+  CHECK(std::string(command.Text(command.header->working_directory)) == "/code");
   CHECK(command.header->controlling_terminal == 1);
 }
 
