@@ -277,7 +277,9 @@ run_ci() {
     ci_step headers 300 --headers
     ci_step tests 600 --test-only
     ci_step cases 600 --cases
-    if [ "$(id -u)" = 0 ]; then
+    if [ "$(id -u)" = 0 ] && ! "${as_nobody[@]}" test -r "$root/README.md"; then
+      summary+=("-      as nobody: a folder above $root is closed to others")
+    elif [ "$(id -u)" = 0 ]; then
       ci_step "tests as nobody" 600 --test-only --as-nobody
       ci_step "cases as nobody" 600 --cases --as-nobody
     else
