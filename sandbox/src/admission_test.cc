@@ -334,6 +334,24 @@ TEST_CASE("a grant for the host opens what is gated, and not what is denied") {
   CHECK(admission->paths.Resolve(Axis::kWrite, "/srv/x").access == Access::kDeny);
 }
 
+TEST_CASE("a command with a grant for the host reads it, and the next one does not") {
+  CORDON_NEED_NAMESPACES();
+  GatedFixture fixture;
+  fixture.config.host_read = Access::kGated;
+  const std::string place = "/var/log";  // Not among the system's paths.
+  const Command command = fixture.In("test -d " + place + " && ls /bin/sh /etc");
+  if (!Exists(place)) CORDON_SKIP("log", "no folder to read");
+  const GrantSubject host{GrantClass::kFilesystemHostRead, "/", std::nullopt};
+  const absl::StatusOr<RunResult> granted =
+      fixture.Run(command, {fixture.GrantFor(command), fixture.GrantFor(command, host)});
+  INFO(granted.status().ToString());
+  REQUIRE(granted.ok());
+  CHECK(granted->outcome.code == 0);
+  const absl::StatusOr<RunResult> later = fixture.Run(command, {fixture.GrantFor(command)});
+  REQUIRE(later.ok());
+  CHECK(later->outcome.code != 0);
+}
+
 TEST_CASE("a log that fails prevents the start") {
   CORDON_NEED_NAMESPACES();
   const DescriptorGuard guard;

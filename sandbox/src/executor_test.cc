@@ -71,8 +71,11 @@ TEST_CASE("the environment inside is the built one, whatever the caller's is") {
   REQUIRE(unsetenv("CORDON_TEST_SECRET") == 0);
   CHECK(result.standard_output.head.find("CANARY") == std::string::npos);
   CHECK(result.standard_output.head.find("CORDON_TEST_GIVEN=value") != std::string::npos);
-  CHECK(fixture.Shell("test -d \"$HOME\" && touch \"$HOME/x\" \"$TMPDIR/x\" \"$XDG_CACHE_HOME/x\"")
-            .outcome.code == 0);
+  CHECK(
+      fixture
+          .Shell(
+              "test -d \"$HOME\" && touch \"$HOME/mine\" \"$TMPDIR/mine\" \"$XDG_CACHE_HOME/mine\"")
+          .outcome.code == 0);
 }
 
 TEST_CASE("a program that cannot be executed is a failed set-up with the errno of exec") {
@@ -293,11 +296,13 @@ TEST_CASE("protected names that a command creates are undone and reported") {
   CHECK(Exists(fixture.workspace() + "/.envrc"));
 }
 
-TEST_CASE("a profile that reads the whole host runs commands") {
+TEST_CASE("folders of the system may be shown whole, with the links that are shown in any case") {
   CORDON_NEED_NAMESPACES();
   SandboxFixture fixture;
-  fixture.config.host_read = Access::kAllow;
-  CHECK(fixture.Shell("cat /etc/passwd >/dev/null && ls / /tmp").outcome.code == 0);
+  SECTION("all of the host") { fixture.config.host_read = Access::kAllow; }
+  SECTION("/etc") { fixture.config.additional_roots = {{"/etc", Access::kAllow, Access::kDeny}}; }
+  const RunResult result = fixture.Shell("cat /etc/passwd && ls / /tmp /etc && /bin/true");
+  CHECK(result.outcome.code == 0);
 }
 
 TEST_CASE(

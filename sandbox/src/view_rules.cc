@@ -68,6 +68,16 @@ bool DeniesWrite(const PathPolicy& paths, const std::string& path) {
 
 bool IsExplicit(const RulePlace& place) { return !place.is_system && place.path != "/"; }
 
+// Whether the link is in a folder that is shown anyway, and so comes with it.
+bool ComesWithFolder(const RulePlace& link, const std::vector<RulePlace>& places) {
+  const RulePlace* nearest = nullptr;
+  for (const RulePlace& place : places) {
+    if (place.type != NodeType::kFolder || !IsWithin(link.path, place.path)) continue;
+    if (nearest == nullptr || place.path.size() > nearest->path.size()) nearest = &place;
+  }
+  return nearest != nullptr && nearest->shown != Shown::kHidden;
+}
+
 // Whether a walk of `root` gets to `path`.
 bool IsReached(const std::string& path, const std::string& root,
                const std::vector<std::string>& skip) {
@@ -122,7 +132,8 @@ void AddRulePlaces(const PathPolicy& paths, const std::vector<RulePlace>& places
     } else if (IsReservedPlace(place.path)) {
       if (place.shown != Shown::kHidden) not_shown(place.path, "the sandbox has its own");
     } else if (place.type == NodeType::kSymlink) {
-      if (place.shown != Shown::kHidden) AddLinkedFile(paths, place.path, builder);
+      const bool is_missing = place.shown != Shown::kHidden && !ComesWithFolder(place, places);
+      if (is_missing) AddLinkedFile(paths, place.path, builder);
     } else {
       builder.Add(place.path, WishFor(place));
     }
