@@ -1,13 +1,22 @@
-// The question that every way out of a sandbox asks. The egress proxy asks it, a Gate answers.
+// The way out of a sandbox: the question that every connection asks, and the two halves that meet
+// there. An executor has a sandbox's network (`SandboxNetwork`), an egress proxy serves it
+// (`EgressProxy`), and neither knows the other. Design section 8; cordon/net-proxy/proxy.h makes
+// the proxy, the sandbox makes the network, an application wires them.
 
 #ifndef CORDON_SDK_EGRESS_H_
 #define CORDON_SDK_EGRESS_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cordon/sdk/denial.h"
 #include "cordon/sdk/network_target.h"
+#include "cordon/sdk/unique_fd.h"
 
 namespace cordon {
 
@@ -18,13 +27,86 @@ struct EgressDecision {
   std::string rule;  // Which rule decided, for the report.
 };
 
-// Implementations are safe from any thread and answer at once: they never wait for a person.
+// Who decides about what a profile and its grants do not already allow. Implementations are safe
+// from any thread.
 class EgressAuthorizer {
  public:
   virtual ~EgressAuthorizer() = default;
-  // May `execution_id` open a TCP connection to `target` (a concrete host and port)?
+
+  // May `execution_id` open a TCP connection to `target` (a concrete host and port)? Answers at
+  // once and never waits for a person.
   [[nodiscard]] virtual absl::StatusOr<EgressDecision> Decide(const std::string& execution_id,
                                                               const NetworkTarget& target) = 0;
+
+  // After a `kAsk`: asks whoever decides and calls `answer` exactly once, from any thread, also
+  // before returning; never with kAsk. A proxy asks once per execution and target however many
+  // connections wait.
+  virtual void Ask(const std::string& execution_id, const NetworkTarget& target,
+                   std::function<void(EgressDecision)> answer) {
+    (void)execution_id, (void)target;
+    answer({EgressVerdict::kDeny, "nobody can be asked"});
+  }
+};
+
+// The addresses that a sandbox with a gateway has. Outside the synthetic prefix, so that the local
+// table never hides it; 192.0.0.0/29 is RFC 7335's, 198.18.0.0/15 RFC 2544's.
+inline constexpr const char* kSandboxAddress = "192.0.0.1";
+inline constexpr const char* kGatewayAddress = "192.0.0.2";  // The resolver, port 53.
+inline constexpr const char* kSyntheticPrefix = "198.18.0.0";
+inline constexpr int kSyntheticPrefixLength = 15;
+
+// The network namespaces of one sandbox, seen from outside. A socket belongs to the namespace that
+// it was created in, so that whoever holds it may bind, listen, accept and connect there without
+// ever entering it. Safe from any thread.
+class SandboxNetwork {
+ public:
+  enum class Side : std::uint8_t {
+    kSandbox,  // Where the command runs.
+    kGateway,  // The other end of its only route; all synthetic addresses are local there.
+  };
+
+  virtual ~SandboxNetwork() = default;
+
+  // A new socket, O_CLOEXEC and non-blocking. `family` and `type` as in socket(2).
+  [[nodiscard]] virtual absl::StatusOr<UniqueFd> MakeSocket(Side side, int family, int type) = 0;
+
+  // From now on packets to `address`, a canonical literal, arrive in the gateway like those to a
+  // synthetic one. For targets granted as addresses.
+  [[nodiscard]] virtual absl::Status RouteAddress(const std::string& address) = 0;
+};
+
+// What one execution may reach, fixed before it starts.
+struct EgressPlan {
+  std::string execution_id;
+  std::vector<NetworkTarget> targets;        // Of the profile, and of the grants consumed for it.
+  std::vector<std::uint16_t> host_ports;     // The host's 127.0.0.1:PORT at the same port inside.
+  std::vector<std::uint16_t> publish_ports;  // Inner listeners at the host's 127.0.0.1:PORT.
+  // True: what `targets` does not cover is put to the proxy's authorizer. False: it is refused.
+  bool gated = false;
+};
+
+// One execution's way out while it is open. Destroying it ends every connection of the execution
+// and frees its ports. Safe from any thread.
+class EgressSession {
+ public:
+  virtual ~EgressSession() = default;
+
+  // What was refused so far, one entry per target, with counts.
+  [[nodiscard]] virtual std::vector<Denial> Denials() const = 0;
+
+  // The targets of the plan to which a connection was made so far, for the report.
+  [[nodiscard]] virtual std::vector<NetworkTarget> Used() const = 0;
+};
+
+// Serves the networks of sandboxes. Safe from any thread.
+class EgressProxy {
+ public:
+  virtual ~EgressProxy() = default;
+
+  // Binds resolver and listeners; all of them accept when this returns. Returns kUnavailable with
+  // the address and errno when one cannot be bound (a published port in use, for example).
+  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
+      EgressPlan plan, std::shared_ptr<SandboxNetwork> network) = 0;
 };
 
 }  // namespace cordon

@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "cordon/sdk/command.h"
+#include "cordon/sdk/denial.h"
 #include "cordon/sdk/enforcement_report.h"
 #include "cordon/sdk/grant.h"
 #include "cordon/sdk/path_policy.h"
@@ -53,16 +54,6 @@ struct CapturedOutput {
   std::uint64_t total_lines = 0;    // Newline characters.
   std::uint64_t omitted_bytes = 0;  // 0 when `head` + `tail` is everything.
   bool valid_utf8 = true;           // Of everything, also of what was not kept.
-};
-
-// Something that the policy refused while the command ran.
-struct Denial {
-  std::string kind;    // "network", "filesystem.read", "filesystem.write", "filesystem.execute",
-                       // "unix_socket"
-  std::string target;  // `tcp:host:port`, `name:HOST` or an absolute path.
-  std::uint64_t count = 0;
-  std::string reason;      // The rule that refused it.
-  std::string allow_with;  // The option that would allow it.
 };
 
 struct ConsumedGrant {
