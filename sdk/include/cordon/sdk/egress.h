@@ -70,8 +70,10 @@ class SandboxNetwork {
   // A new socket, O_CLOEXEC and non-blocking. `family` and `type` as in socket(2).
   [[nodiscard]] virtual absl::StatusOr<UniqueFd> MakeSocket(Side side, int family, int type) = 0;
 
-  // From now on packets to `address`, a canonical literal, arrive in the gateway like those to a
-  // synthetic one. For targets granted as addresses.
+  // From now on packets to `address`, a canonical literal or a prefix `literal/length`, arrive in
+  // the gateway like those to a synthetic one. For targets granted as addresses. Repeating it is no
+  // error. Returns kInvalidTarget for what belongs to the sandbox itself (loopback, the addresses
+  // above) or to no single host (multicast).
   [[nodiscard]] virtual absl::Status RouteAddress(const std::string& address) = 0;
 };
 
@@ -96,12 +98,21 @@ class EgressSession {
 
   // The targets of the plan to which a connection was made so far, for the report.
   [[nodiscard]] virtual std::vector<NetworkTarget> Used() const = 0;
+
+  // Those of `Used` that had a connection whose first bytes named no host (neither TLS nor HTTP),
+  // so that only its address bound it. The report says so.
+  [[nodiscard]] virtual std::vector<NetworkTarget> UsedByAddress() const { return {}; }
 };
 
 // Serves the networks of sandboxes. Safe from any thread.
 class EgressProxy {
  public:
   virtual ~EgressProxy() = default;
+
+  // Whether a gated plan can come to more than its targets, since there is somebody to decide.
+  // Where this is false and a plan has no targets, the network has no gateway: both sides are the
+  // same namespace, in which `kGatewayAddress` is local and the synthetic prefix is unreachable.
+  [[nodiscard]] virtual bool HasAuthorizer() const { return true; }
 
   // Binds resolver and listeners; all of them accept when this returns. Returns kUnavailable with
   // the address and errno when one cannot be bound (a published port in use, for example).
