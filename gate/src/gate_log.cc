@@ -89,6 +89,24 @@ absl::Status GateLog::Issued(const Request& request, const Requirement& requirem
   return Append(std::move(record));
 }
 
+absl::Status GateLog::Consumed(const Request& request, const GrantSubject& subject) const {
+  return Append({"grant.consumed",
+                 request.execution_id,
+                 {{"class", std::string(GrantClassName(subject.grant_class))},
+                  {"target", EscapeForDisplay(subject.target)}}});
+}
+
+absl::Status GateLog::Egress(const Request& request, bool allowed,
+                             std::string_view decided_by) const {
+  LogRecord record{"egress", request.execution_id, {}};
+  for (const auto& requirement : std::get<std::vector<Requirement>>(request.authority)) {
+    record.fields.emplace_back("target", requirement.display);
+  }
+  record.fields.emplace_back("outcome", allowed ? "allowed" : "denied");
+  record.fields.emplace_back("by", std::string(decided_by));
+  return Append(std::move(record));
+}
+
 absl::Status GateLog::Refused(const Request& request, absl::Status status) const {
   LogRecord record{"refused", request.execution_id, {}};
   const std::optional<Error> error = ErrorOf(status);

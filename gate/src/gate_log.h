@@ -29,6 +29,10 @@ class GateLog {
   [[nodiscard]] absl::Status Approved(const Request& request, Remember remember) const;
   [[nodiscard]] absl::Status Issued(const Request& request, const Requirement& requirement,
                                     std::chrono::milliseconds ttl) const;
+  // What was granted to a command that runs already, and whether a connection of it was allowed.
+  [[nodiscard]] absl::Status Consumed(const Request& request, const GrantSubject& subject) const;
+  [[nodiscard]] absl::Status Egress(const Request& request, bool allowed,
+                                    std::string_view decided_by) const;
   // Records why, and returns `status`, or kLogFailed.
   [[nodiscard]] absl::Status Refused(const Request& request, absl::Status status) const;
 

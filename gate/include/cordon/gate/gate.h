@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cordon/gate/egress.h"
 #include "cordon/gate/rules.h"
 #include "cordon/sdk/access.h"
 #include "cordon/sdk/admission.h"
@@ -61,6 +62,9 @@ class Gate : public Admission {
 
   // Errors of an invalid request as `Admit`.
   [[nodiscard]] virtual absl::StatusOr<Forecast> Explain(const Request& request) = 0;
+
+  // Decides about the connections of running commands; may outlive the gate, but not its log.
+  [[nodiscard]] virtual std::shared_ptr<EgressGate> MakeEgressGate(EgressGateOptions options) = 0;
 };
 
 }  // namespace cordon
