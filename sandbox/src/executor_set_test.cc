@@ -72,11 +72,6 @@ TEST_CASE("what this version lacks is refused with its name, never ignored") {
     fixture.config.publish_ports = {8080};
     word = "publish_ports";
   }
-  SECTION("unix sockets") {
-    fixture.config.network = Access::kAllow;
-    fixture.config.unix_sockets = {"/run/test.sock"};
-    word = "unix_sockets";
-  }
   SECTION("the landlock tier") {
     fixture.options.backend = Backend::kLandlock;
     word = "landlock";

@@ -95,11 +95,6 @@ absl::Status CheckSupported(const Profile& profile) {
   if (const absl::Status status = CheckWorkspace(settings.workspace_root); !status.ok()) {
     return status;
   }
-  if (!settings.unix_sockets.empty()) {
-    return Unavailable(
-        "the profile sets unix_sockets, but this version shows no socket of the host to a confined "
-        "command: remove them");
-  }
   // With the host's own network everything on these lists is reachable anyway.
   if (settings.network == Access::kAllow) return absl::OkStatus();
   std::vector<std::string> missing;

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cordon/sdk/path_identity.h"
 #include "hard_links.h"
+#include "listed_sockets.h"
 #include "protected_paths.h"
 #include "unix_socket_table.h"
 #include "view_builder.h"
@@ -43,6 +45,7 @@ class Compilation {
   void AddMatches();
   void AddProtected();
   void AddUnseen();
+  void AddListedSockets();
   void AddSockets();
   void AddOtherNames();
   [[nodiscard]] bool IsSurroundedByMore(const RulePlace& place) const;
@@ -58,6 +61,7 @@ class Compilation {
   ViewMemory& memory_;
   std::optional<LinkedWorktree> linked_;
   std::vector<RulePlace> places_;
+  std::set<std::string> listed_sockets_;
   std::vector<std::string> hidden_;     // Files and folders whose other names are
   std::vector<std::string> protected_;  // to be treated alike.
   ViewBuilder builder_;
@@ -179,17 +183,33 @@ void Compilation::AddUnseen() {
   }
 }
 
+void Compilation::AddListedSockets() {
+  for (const std::string& path : profile_.Settings().unix_sockets) {
+    const ListedSocket listed = FindListedSocket(paths_, path);
+    if (listed.socket.empty()) {
+      Describe("unix_sockets", FeatureStatus::kNarrowed, listed.problem);
+      continue;
+    }
+    listed_sockets_.insert(listed.socket);
+    Wish wish;
+    wish.type = NodeType::kSocket;
+    wish.shown = Shown::kReadable;
+    wish.executable = false;
+    wish.may_vanish = true;
+    builder_.Add(listed.socket, wish);
+    // Where no link of the host's is shown. /var/run is the link that it is everywhere.
+    const bool leads_there = listed.path == listed.socket || IsWithin(listed.path, "/var/run") ||
+                             paths_.Resolve(Axis::kRead, listed.path).access == Access::kAllow;
+    if (leads_there || IsReservedPlace(listed.path)) continue;
+    wish.source = listed.socket;
+    builder_.Add(listed.path, wish);
+  }
+}
+
 // A socket stays connectable through a read-only mount. One that was left behind in a writable
 // folder is not covered, or a server that is started anew could not make its own.
 void Compilation::AddSockets() {
-  const std::vector<std::string>& listed = profile_.Settings().unix_sockets;
-  for (const std::string& path : listed) {
-    Wish wish;
-    wish.type = StatusOf(path).type;
-    wish.shown = Shown::kReadable;
-    wish.executable = false;
-    if (wish.type == NodeType::kSocket) builder_.Add(path, wish);
-  }
+  AddListedSockets();
   const UnixSocketTable bound = UnixSocketTable::OfThisHost();
   std::set<std::string> sockets(view_.found->sockets.begin(), view_.found->sockets.end());
   for (const std::string& path : bound.paths()) {
@@ -198,7 +218,7 @@ void Compilation::AddSockets() {
     if (resolved.ok() && StatusOf(*resolved).type == NodeType::kSocket) sockets.insert(*resolved);
   }
   for (const std::string& path : sockets) {
-    if (std::find(listed.begin(), listed.end(), path) != listed.end()) continue;
+    if (listed_sockets_.contains(path)) continue;
     const bool writable = paths_.Resolve(Axis::kWrite, path).access == Access::kAllow;
     if (writable && !bound.MayBeBound(path)) continue;
     Wish wish;
@@ -268,9 +288,14 @@ void Compilation::DescribeFiles() {
                ? "everything else is mounted read-only, and Landlock ends writing at the writable "
                  "roots"
                : "everything else is mounted read-only");
+  std::string listed;
+  if (!listed_sockets_.empty()) {
+    listed = absl::StrCat("listed: ", absl::StrJoin(listed_sockets_, ", "), "; other ");
+  }
   Describe("unix_sockets", FeatureStatus::kNarrowed,
-           "sockets of the host are covered where they were found when the command started; /run, "
-           "/tmp and /dev are the sandbox's own");
+           absl::StrCat(listed,
+                        "sockets of the host are covered where they were found when the command "
+                        "started; /run, /tmp and /dev are the sandbox's own"));
 }
 
 void Compilation::DescribeGlobs() {

@@ -207,6 +207,8 @@ void ViewBuilder::Bind(const std::string& path, const Wish& wish, const State& a
   const bool writable = wish.shown == Shown::kWritable;
   if (around.place == Place::kScratch) MakePlaceInScratch(path, wish, around);
   ops_.push_back(BindOp(path, !writable, wish.executable));
+  ops_.back().optional = wish.may_vanish;
+  if (!wish.source.empty()) ops_.back().source = wish.source;
   states_[path] = {writable ? Place::kWritable : Place::kReadable, wish.executable,
                    writable ? path : "", ""};
   if (writable) writable_roots_.push_back(path);

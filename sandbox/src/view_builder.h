@@ -31,6 +31,8 @@ struct Wish {
   int pinned_levels = kPinAll;
   // Found by looking: when it is gone by the time the view is built, there is nothing to do.
   bool may_vanish = false;
+  // What is shown at the path when that is not the host's object there; for `kReadable`.
+  std::string source = {};
 };
 
 class ViewBuilder {

@@ -5,7 +5,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -22,29 +21,16 @@ using testing::Contents;
 using testing::Ran;
 using testing::ViewFixture;
 
-#define REQUIRE_NAMESPACES()                            \
-  do {                                                  \
-    const std::string why = testing::WhyNoNamespaces(); \
-    if (!why.empty()) CORDON_SKIP("userns", why);       \
-  } while (false)
-
-// As a person would, without any sandbox: the control of what a command is refused.
-bool WorksOutside(const ViewFixture& fixture, const std::string& text) {
-  const std::string command =
-      "cd '" + fixture.workspace + "' && { " + text + "; } >/dev/null 2>&1 </dev/null";
-  return std::system(command.c_str()) == 0;  // NOLINT(cert-env33-c): the tests' own text.
-}
-
 }  // namespace
 
 TEST_CASE("a command works in the workspace and sees nothing else of the user", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   fixture.Write("home/.ssh/id", "SECRET");
   fixture.Write("outside/file", "SECRET");
   fixture.Write("ws/in", "inside\n");
   const std::string look = "cat " + fixture.home + "/.ssh/id " + fixture.outside + "/file";
-  CHECK(WorksOutside(fixture, look));
+  CHECK(fixture.WorksOutside(look));
   const Ran ran =
       fixture.RunIn(fixture.Config(), look + "; cat in; echo made >out; ls /home; id -u");
   CHECK(ran.output.find("SECRET") == std::string::npos);
@@ -57,7 +43,7 @@ TEST_CASE("a command works in the workspace and sees nothing else of the user", 
 }
 
 TEST_CASE("a readable root cannot be changed by any kind of write", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   fixture.Write("outside/file", "kept\n");
   ProfileConfig config = fixture.Config();
@@ -73,14 +59,14 @@ TEST_CASE("a readable root cannot be changed by any kind of write", "[view][live
     for (std::size_t at = 0; (at = controlled.find(fixture.outside, at)) != std::string::npos;) {
       controlled.replace(at, fixture.outside.size(), control.outside);
     }
-    CHECK(WorksOutside(control, controlled));
+    CHECK(control.WorksOutside(controlled));
     CHECK(fixture.RunIn(config, "cat " + file + " >/dev/null && ! " + act).exit_code() == 0);
     CHECK(Contents(file) == "kept\n");
   }
 }
 
 TEST_CASE("a protected path stays where and as it is", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   for (const std::string act :
        {"echo x >.git/hooks/pre-commit", "mv .git g", "mv .git/hooks h", "rm -rf .git/hooks",
         "mv vendor v", "mv vendor/sub s", "mv vendor/sub/.git g", "ln evil .git/hooks/pre-commit",
@@ -99,7 +85,7 @@ TEST_CASE("a protected path stays where and as it is", "[view][live]") {
     prepare(fixture);
     const ViewFixture control;
     prepare(control);
-    CHECK(WorksOutside(control, act));
+    CHECK(control.WorksOutside(act));
     const Ran ran =
         fixture.RunIn(fixture.Config(), "{ " + act + "; } 2>/dev/null && echo did || echo refused");
     CHECK(ran.output == "refused\n");
@@ -110,7 +96,7 @@ TEST_CASE("a protected path stays where and as it is", "[view][live]") {
 }
 
 TEST_CASE("beside protected paths git's own files change freely", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   fixture.Write("ws/.git/config", "[core]\n");
   fixture.Write("ws/.git/hooks/x.sample");
@@ -125,7 +111,7 @@ TEST_CASE("beside protected paths git's own files change freely", "[view][live]"
 }
 
 TEST_CASE("denied files are unreadable under every name, also after a move", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   const std::string secret = fixture.Write("ws/a/.env", "SECRET");
   fixture.Write("ws/plain", "plain");
@@ -139,11 +125,11 @@ TEST_CASE("denied files are unreadable under every name, also after a move", "[v
   CHECK(ran.output.find("SECRET") == std::string::npos);
   CHECK(ran.output.find("plain") != std::string::npos);
   CHECK(ran.output.find("link.env: Permission denied") != std::string::npos);
-  CHECK(WorksOutside(fixture, "grep -q SECRET z/.env && grep -q SECRET alias"));
+  CHECK(fixture.WorksOutside("grep -q SECRET z/.env && grep -q SECRET alias"));
 }
 
 TEST_CASE("an allowed folder in a denied one works, its siblings do not exist", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   fixture.Write("ws/secret/key", "SECRET");
   fixture.Write("ws/secret/open/f", "open\n");
@@ -161,7 +147,7 @@ TEST_CASE("an allowed folder in a denied one works, its siblings do not exist", 
 }
 
 TEST_CASE("names that must not exist are gone after the command", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   fixture.Write("ws/.git/config", "[core]\n");
   const Ran ran = fixture.RunIn(fixture.Config(),
@@ -176,7 +162,7 @@ TEST_CASE("names that must not exist are gone after the command", "[view][live]"
 }
 
 TEST_CASE("HOME, TMPDIR and the caches are private, writable and run programs", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   const Ran ran = fixture.RunIn(
       fixture.Config(),
@@ -192,7 +178,7 @@ TEST_CASE("HOME, TMPDIR and the caches are private, writable and run programs", 
 
 TEST_CASE("the whole host is readable with the trusted preset, but for home and secrets",
           "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   fixture.Write("home/key", "SECRET");
   const Ran ran = fixture.RunIn(fixture.Config("trusted"),
@@ -206,7 +192,7 @@ TEST_CASE("the whole host is readable with the trusted preset, but for home and 
 
 TEST_CASE("sockets of the host are covered in every readable place, but for listed ones",
           "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   const auto serve = [](const std::string& path) {
     sockaddr_un address = {};
@@ -228,8 +214,8 @@ TEST_CASE("sockets of the host are covered in every readable place, but for list
       "/secret.sock own.sock; do python3 -c 'import socket, sys; "
       "socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print(\"reached\", sys.argv[1])' $s "
       "2>/dev/null; done";
-  if (!WorksOutside(fixture, "python3 -c 1")) CORDON_SKIP("python3", "there is no python3");
-  CHECK(WorksOutside(fixture, ask + " | grep -c reached | grep -q 3"));
+  if (!fixture.WorksOutside("python3 -c 1")) CORDON_SKIP("python3", "there is no python3");
+  CHECK(fixture.WorksOutside(ask + " | grep -c reached | grep -q 3"));
   CHECK(fixture.RunIn(config, ask).output == "reached " + listed + "\n");
 
   // A socket that nobody serves any more does not stand in the way of a new one.
@@ -239,7 +225,7 @@ TEST_CASE("sockets of the host are covered in every readable place, but for list
 }
 
 TEST_CASE("a view leaves nothing on the host", "[view][live]") {
-  REQUIRE_NAMESPACES();
+  NEEDS_NAMESPACES();
   const ViewFixture fixture;
   fixture.Write("ws/f");
   ProfileConfig config = fixture.Config();

@@ -1,5 +1,6 @@
 #include "view_testing.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -65,6 +66,12 @@ Ran ViewFixture::RunIn(const ProfileConfig& config, const std::string& text) con
   }
   (void)UndoCreatedNames(view.absent);
   return ran;
+}
+
+bool ViewFixture::WorksOutside(const std::string& text) const {
+  const std::string command =
+      "cd '" + workspace + "' && { " + text + "; } >/dev/null 2>&1 </dev/null";
+  return std::system(command.c_str()) == 0;  // NOLINT(cert-env33-c): the tests' own text.
 }
 
 std::string ViewFixture::Write(const std::string& path, const std::string& text) const {

@@ -29,6 +29,10 @@ class ViewFixture {
   // Runs `text` in the workspace, in a view of `config`, and undoes what it must not have made.
   [[nodiscard]] Ran RunIn(const ProfileConfig& config, const std::string& text) const;
 
+  // Whether `text` succeeds in the workspace as a person would run it, without any sandbox: the
+  // control of what a command is refused.
+  [[nodiscard]] bool WorksOutside(const std::string& text) const;
+
   // Makes the file `path`, relative to the fixture's top, with the folders above it.
   std::string Write(const std::string& path, const std::string& text = "text\n") const;
 

@@ -160,9 +160,14 @@ absl::Status LayNetwork(const PolicyOptions& options, ProfileConfig& config) {
   }
   if (options.net_any) config.network = Access::kAllow;
   for (const std::string& value : options.unix_socket) {
-    const auto path = AbsolutePath(value);
-    if (!path.ok()) return Blame("--unix-socket", value, path.status());
-    config.unix_sockets.push_back(*path);
+    // Links stay: the sandbox follows only those that no command can have planted.
+    std::error_code error;
+    const fs::path path = fs::absolute(value, error);
+    if (value.empty() || error) {
+      return Blame("--unix-socket", value,
+                   MakeError(ErrorCode::kInvalidOption, "it is no path of a socket"));
+    }
+    config.unix_sockets.push_back(NormalizePath(path.string()));
   }
   if (const auto s = LayPorts("--host-port", options.host_port, config.loopback_ports); !s.ok()) {
     return s;
