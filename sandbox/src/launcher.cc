@@ -147,8 +147,8 @@ class LauncherProcess final : public Launcher {
   }
 
   absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id, const CommandPlan& command,
-                                       int standard_input, int standard_output,
-                                       int standard_error) override {
+                                       int standard_input, int standard_output, int standard_error,
+                                       int network) override {
     const absl::StatusOr<std::string> block = EncodeCommand(command);
     if (!block.ok()) return block.status();
     int ends[2];
@@ -161,6 +161,10 @@ class LauncherProcess final : public Launcher {
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kSpawn;
     request.plan_id = plan_id;
+    if (network >= 0) {
+      request.flags = kInNetwork;
+      descriptors.push_back(network);
+    }
     if (block->size() <= kMaxInlineBytes) {
       request.inline_bytes = static_cast<std::uint32_t>(block->size());
       return Begun(conversation_.Ask(request, *block, descriptors), std::move(channel));
@@ -169,6 +173,25 @@ class LauncherProcess final : public Launcher {
     if (!file.ok()) return file.status();
     descriptors.push_back(file->get());
     return Begun(conversation_.Ask(request, {}, descriptors), std::move(channel));
+  }
+
+  absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) override {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+      return MakeErrnoError(errno, "cannot make a socket");
+    }
+    UniqueFd socket(ends[0]);
+    const UniqueFd theirs(ends[1]);
+    LauncherRequest request;
+    request.kind = LauncherRequest::Kind::kMakeNetwork;
+    request.flags = with_gateway ? kWithGateway : 0;
+    const int descriptors[] = {theirs.get()};
+    absl::StatusOr<Answer> answer = conversation_.Ask(request, {}, descriptors);
+    if (!answer.ok()) return answer.status();
+    if (const int error = answer->reply.error_number) {
+      return MakeSetupFailure(StepName(Step::kNamespaces), error, "cannot make a network");
+    }
+    return StartedNetwork{std::move(answer->descriptor), std::move(socket)};
   }
 
   absl::Status OwnFolder(int parent, const std::string& name) override {

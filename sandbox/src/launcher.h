@@ -21,6 +21,12 @@ struct SpawnedSandbox {
   UniqueFd channel;  // Carries `SpawnEvent`s out and `SpawnControl`s in.
 };
 
+// A network that the launcher has begun to make; see network_protocol.h.
+struct StartedNetwork {
+  UniqueFd pidfd;   // Of its keeper.
+  UniqueFd socket;  // On which that serves. Dropping it ends the keeper.
+};
+
 class Launcher {
  public:
   // Starts the program from a sealed memfd or, where that is refused, from a file in
@@ -36,14 +42,24 @@ class Launcher {
   [[nodiscard]] virtual absl::StatusOr<std::uint32_t> AddPlan(const SandboxPlan& plan) = 0;
   virtual void RemovePlan(std::uint32_t id) = 0;
 
-  // Begins a spawn and returns at once; failures of the set-up arrive on the channel. The three
-  // descriptors are borrowed. Returns kUnavailable when the launcher is gone, kSetupFailed when the
-  // namespaces themselves are refused, kInvalidCommand for text that cannot be passed on.
+  // Begins a spawn and returns at once; failures of the set-up arrive on the channel. The
+  // descriptors are borrowed. `network` is the namespace to start in, for a plan without the host's
+  // network; negative: a new one. Returns kUnavailable when the launcher is gone, kSetupFailed when
+  // the namespaces themselves are refused, kInvalidCommand for text that cannot be passed on.
   [[nodiscard]] virtual absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id,
                                                              const CommandPlan& command,
                                                              int standard_input,
                                                              int standard_output,
-                                                             int standard_error) = 0;
+                                                             int standard_error, int network) = 0;
+  [[nodiscard]] absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id,
+                                                     const CommandPlan& command, int standard_input,
+                                                     int standard_output, int standard_error) {
+    return Spawn(plan_id, command, standard_input, standard_output, standard_error, -1);
+  }
+
+  // Begins a network and returns at once. Returns kUnavailable when the launcher is gone and
+  // kSetupFailed when the namespaces themselves are refused.
+  [[nodiscard]] virtual absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) = 0;
 
   // From now on, when the calling process dies without having called `Stop`, the folder `name` of
   // the open folder `parent` (borrowed) is removed with everything in it.

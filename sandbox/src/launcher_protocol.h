@@ -22,19 +22,27 @@ struct LauncherRequest {
   enum class Kind : std::uint32_t {
     kAddPlan,     // One descriptor: a memory file with the plan's block.
     kRemovePlan,  // `plan_id`
-    kSpawn,       // Descriptors: input, output, error, channel, and, when `inline_bytes` is 0, a
-                  // memory file with the command's block, which else follows this record.
+    kSpawn,       // Descriptors: input, output, error, channel; with `kInNetwork` the network
+                  // namespace to start in; and, when `inline_bytes` is 0, a memory file with the
+                  // command's block, which else follows this record.
     kOwnFolder,   // One descriptor: a folder. The name of a folder in it follows this record; it is
                   // removed when the process that is served dies.
+    kMakeNetwork,  // One descriptor: the socket on which the new network's keeper serves
+                   // (network_protocol.h). With `kWithGateway` it has two sides.
   };
   Kind kind = Kind::kAddPlan;
   std::uint32_t plan_id = 0;
   std::uint32_t inline_bytes = 0;
-  std::uint32_t reserved = 0;  // So that what follows is aligned to 8.
+  std::uint32_t flags = 0;  // The size stays a multiple of 8, for what follows.
 };
 inline constexpr int kSpawnDescriptors = 4;
 
-// To kSpawn without an error the pidfd of the sandbox's pid 1 is attached.
+// Flags of a request.
+inline constexpr std::uint32_t kInNetwork = 1;
+inline constexpr std::uint32_t kWithGateway = 2;
+
+// To kSpawn without an error the pidfd of the sandbox's pid 1 is attached, to kMakeNetwork that of
+// the keeper.
 struct LauncherReply {
   std::int32_t error_number = 0;
   std::uint32_t plan_id = 0;

@@ -38,6 +38,7 @@ const Layer& LayerOf(Step step) {
     case Step::kHostName:
       return kNamespaceLayer;
     case Step::kLoopback:
+    case Step::kNetwork:
       return kNetworkLayer;
     case Step::kPropagation:
     case Step::kView:

@@ -98,7 +98,7 @@ bool WaitReadable(int fd) {
   return ready > 0;
 }
 
-Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command) {
+Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command, int network) {
   Ran ran;
   const absl::StatusOr<std::uint32_t> id = launcher.AddPlan(plan);
   if (!id.ok()) return {id.status(), {}, {}, false};
@@ -108,7 +108,7 @@ Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command)
   UniqueFd writer(ends[1]);
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   absl::StatusOr<SpawnedSandbox> spawned =
-      launcher.Spawn(*id, command, null.get(), writer.get(), writer.get());
+      launcher.Spawn(*id, command, null.get(), writer.get(), writer.get(), network);
   launcher.RemovePlan(*id);  // A spawn that has begun does not need it.
   writer.Reset();
   ran.status = spawned.status();

@@ -56,7 +56,8 @@ struct Ran {
 [[nodiscard]] std::shared_ptr<Launcher> StartedLauncherOrFail();
 
 // Waits for the end of the tree, at most kDeadline.
-[[nodiscard]] Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command);
+[[nodiscard]] Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command,
+                      int network = -1);
 
 // With a launcher of its own.
 [[nodiscard]] Ran Run(const SandboxPlan& plan, const CommandPlan& command);

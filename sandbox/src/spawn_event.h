@@ -15,6 +15,7 @@ enum class Step : std::uint8_t {
   kNamespaces,  // clone(2)
   kIdMaps,
   kLoopback,
+  kNetwork,  // The addresses and routes of a network with a gateway, or entering it.
   kHostName,
   kPropagation,
   kView,  // `detail` names the operation's target.

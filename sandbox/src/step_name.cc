@@ -14,6 +14,8 @@ std::string_view StepName(Step step) {
       return "id maps";
     case Step::kLoopback:
       return "loopback";
+    case Step::kNetwork:
+      return "network";
     case Step::kHostName:
       return "host name";
     case Step::kPropagation:

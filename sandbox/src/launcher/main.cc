@@ -9,6 +9,7 @@
 #include "launcher/fd.h"
 #include "launcher/identity.h"
 #include "launcher/message.h"
+#include "launcher/network.h"
 #include "launcher/plan_reader.h"
 #include "launcher/process_state.h"
 #include "launcher/spawn.h"
@@ -127,6 +128,8 @@ class Launcher {
         return BeginSpawn(received);
       case LauncherRequest::Kind::kOwnFolder:
         return OwnFolder(received);
+      case LauncherRequest::Kind::kMakeNetwork:
+        return MakeNetwork(received);
     }
     return {EINVAL};
   }
@@ -163,21 +166,30 @@ class Launcher {
     return {own_name_.complete() ? 0 : ENAMETOOLONG};
   }
 
+  static bool IsInNetwork() { return (message.request.flags & internal::kInNetwork) != 0; }
+
+  Result MakeNetwork(const Received& received) const {
+    if (received.descriptor_count != 1) return {EINVAL};
+    const bool with_gateway = (message.request.flags & internal::kWithGateway) != 0;
+    Fd pidfd = BeginNetwork({received.descriptors[0].get(), self_.get(), identity_, with_gateway});
+    const int error = pidfd.error();
+    return {error, 0, static_cast<Fd&&>(pidfd)};
+  }
+
   Result BeginSpawn(const Received& received) {
     const LauncherRequest& request = message.request;
     if (request.plan_id >= internal::kMaxPlans || plans[request.plan_id].start == nullptr) {
       return {EINVAL};
     }
     const bool is_inline = request.inline_bytes != 0;
-    if (received.descriptor_count != internal::kSpawnDescriptors + (is_inline ? 0 : 1)) {
-      return {EINVAL};
-    }
+    const int before_file = internal::kSpawnDescriptors + (IsInNetwork() ? 1 : 0);
+    if (received.descriptor_count != before_file + (is_inline ? 0 : 1)) return {EINVAL};
     if (is_inline) {
       const auto follows = static_cast<std::uint64_t>(received.size) - sizeof(LauncherRequest);
       if (request.inline_bytes != follows) return {EINVAL};
       return BeginWith({message.command, follows}, received);
     }
-    const int file = received.descriptors[internal::kSpawnDescriptors].get();
+    const int file = received.descriptors[before_file].get();
     const Mapping mapping = Map(file, PROT_READ | PROT_WRITE);
     if (mapping.start == nullptr) return {ENOMEM};
     Result result = BeginWith(mapping, received);
@@ -193,6 +205,7 @@ class Launcher {
     spawn.command = Command(command.start);
     for (int i = 0; i < 3; ++i) spawn.standard[i] = received.descriptors[i].get();
     spawn.channel = received.descriptors[3].get();
+    if (IsInNetwork()) spawn.network = received.descriptors[internal::kSpawnDescriptors].get();
     spawn.launcher = self_.get();
     spawn.file_mode_mask = file_mode_mask_;
     spawn.identity = identity_;

@@ -8,6 +8,7 @@
 #include "launcher/identity.h"
 #include "launcher/loopback.h"
 #include "launcher/mount.h"
+#include "launcher/network.h"
 #include "launcher/process_state.h"
 #include "launcher/supervisor.h"
 #include "launcher/text.h"
@@ -16,12 +17,17 @@
 namespace cordon::launcher {
 namespace {
 
-unsigned long CloneFlags(const wire::PlanHeader& plan) {
+// Whether the sandbox makes a network namespace of its own.
+bool OwnsNetwork(const Spawn& spawn) {
+  return spawn.plan.header->host_network == 0 && spawn.network < 0;
+}
+
+unsigned long CloneFlags(const Spawn& spawn) {
   unsigned long flags = CLONE_PIDFD | SIGCHLD;
-  if (plan.namespaces == 0) return flags;
+  if (spawn.plan.header->namespaces == 0) return flags;
   flags |=
       CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-  return plan.host_network != 0 ? flags : flags | CLONE_NEWNET;
+  return OwnsNetwork(spawn) ? flags | CLONE_NEWNET : flags;
 }
 
 int SetHostName(const char* name) { return ErrorOf(Call(__NR_sethostname, name, Length(name))); }
@@ -39,7 +45,7 @@ Outcome BuildView(const Spawn& spawn, const Identity& identity) {
 Outcome EnterNamespaces(const Spawn& spawn, const Identity& identity) {
   const wire::PlanHeader& plan = *spawn.plan.header;
   if (const int error = WriteIdMaps(identity)) return At(Step::kIdMaps, error);
-  if (plan.host_network == 0) {
+  if (OwnsNetwork(spawn)) {
     if (const int error = RaiseLoopback()) return At(Step::kLoopback, error);
   }
   if (const int error = SetHostName(spawn.plan.Text(plan.host_name))) {
@@ -101,14 +107,44 @@ Outcome SetUp(const Spawn& spawn) {
   Supervise(supervised);
 }
 
+Fd CloneFirstProcess(const Spawn& spawn, unsigned long more_flags) {
+  int pidfd = -1;
+  const unsigned long flags = CloneFlags(spawn) | more_flags;
+  const long pid = Call(__NR_clone, flags, nullptr, &pidfd, nullptr, nullptr);
+  if (pid == 0) RunFirstProcess(spawn);
+  return pid < 0 ? Fd(pid) : Fd(pidfd);
+}
+
+struct Entrance {
+  const Spawn* spawn;
+  Fd pidfd;
+};
+
+// Runs in a process between, with this program's memory and descriptors: a namespace can be entered
+// for one child without entering it oneself. The sandbox's user namespace thus becomes a child of
+// the network's, over which it has no power.
+void BeginInside(void* argument) {
+  auto* entrance = static_cast<Entrance*>(argument);
+  const int error = EnterNetwork(entrance->spawn->network);
+  entrance->pidfd = error != 0 ? Fd(-error) : CloneFirstProcess(*entrance->spawn, CLONE_PARENT);
+  Exit(0);
+}
+
+// For the process between and, in its own copy of this memory, for the sandbox's first process.
+alignas(16) char entrance_stack[64 * 1024];
+
 }  // namespace
 
 Fd Begin(const Spawn& spawn) {
-  int pidfd = -1;
-  const long pid =
-      Call(__NR_clone, CloneFlags(*spawn.plan.header), nullptr, &pidfd, nullptr, nullptr);
-  if (pid == 0) RunFirstProcess(spawn);
-  return pid < 0 ? Fd(pid) : Fd(pidfd);
+  if (spawn.network < 0) return CloneFirstProcess(spawn, 0);
+  Entrance entrance = {&spawn, {}};
+  const long between =
+      CloneOnStack(CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
+                   entrance_stack + sizeof(entrance_stack), BeginInside, &entrance);
+  if (between < 0) return Fd(between);
+  // The compiler does not see the process between write.
+  __asm__ volatile("" ::: "memory");
+  return static_cast<Fd&&>(entrance.pidfd);
 }
 
 }  // namespace cordon::launcher

@@ -14,6 +14,7 @@ struct Spawn {
   Command command;
   int standard[3] = {-1, -1, -1};
   int channel = -1;
+  int network = -1;               // The namespace to start in; else one of its own, if any.
   int launcher = -1;              // pidfd of this program.
   unsigned file_mode_mask = 022;  // umask(2) for the command.
   Identity identity;

@@ -1,0 +1,57 @@
+// A sandbox's network that outlives single commands: its namespaces, kept by a process of the
+// launcher.
+
+#ifndef CORDON_SANDBOX_SRC_NETWORK_NAMESPACES_H_
+#define CORDON_SANDBOX_SRC_NETWORK_NAMESPACES_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cordon/sdk/egress.h"
+#include "launcher.h"
+#include "network_protocol.h"
+
+namespace cordon::internal {
+
+// Safe from any thread.
+class NetworkNamespaces final : public SandboxNetwork {
+ public:
+  // Returns once the network is ready. Without a gateway both sides are the same namespace, from
+  // which nothing can be reached. Returns kSetupFailed {step, errno}, kUnavailable when the
+  // launcher is gone.
+  [[nodiscard]] static absl::StatusOr<std::shared_ptr<NetworkNamespaces>> Create(Launcher& launcher,
+                                                                                 bool with_gateway);
+
+  NetworkNamespaces(const NetworkNamespaces&) = delete;
+  NetworkNamespaces& operator=(const NetworkNamespaces&) = delete;
+  ~NetworkNamespaces() override;  // Ends the keeper and waits for that.
+
+  absl::StatusOr<UniqueFd> MakeSocket(Side side, int family, int type) override;
+  absl::Status RouteAddress(const std::string& address) override;
+
+  // The namespace to start commands in.
+  [[nodiscard]] int sandbox() const { return sandbox_.get(); }
+
+ private:
+  struct Answer {
+    NetworkReply reply;
+    UniqueFd descriptor;
+  };
+
+  explicit NetworkNamespaces(StartedNetwork started) : started_(std::move(started)) {}
+
+  [[nodiscard]] absl::Status AwaitReady();
+  [[nodiscard]] absl::StatusOr<Answer> Ask(const NetworkRequest& request);
+  [[nodiscard]] absl::StatusOr<Answer> Receive() const;
+
+  const StartedNetwork started_;
+  UniqueFd sandbox_;
+  std::mutex mutex_;  // One request at a time.
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_NETWORK_NAMESPACES_H_
