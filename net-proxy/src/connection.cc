@@ -1,0 +1,154 @@
+#include "connection.h"
+
+#include <sys/socket.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "session.h"
+#include "socket_calls.h"
+
+namespace cordon::internal {
+
+Connection::Connection(Session& session, Kind kind, NetworkTarget target, UniqueFd client)
+    : session_(session),
+      loop_(session.loop()),
+      kind_(kind),
+      target_(std::move(target)),
+      client_(std::move(client)),
+      started_(SteadyClock::now()) {}
+
+Connection::~Connection() {
+  if (watching_client_) loop_.Unwatch(client_.get(), this);
+}
+
+void Connection::Start() {
+  SetNoDelay(client_.get());
+  if (kind_ != Kind::kTarget) return StartDial();
+  const EgressDecision decision = session_.decisions().Decide(target_);
+  if (decision.verdict != EgressVerdict::kAsk) return OnDecision(decision);
+  // Only a client that has gone away altogether is worth an event now.
+  watching_client_ = loop_.Watch(client_.get(), 0, this);
+  session_.Ask(*this);
+}
+
+// The client of a held or dialling connection has gone away.
+void Connection::OnIo(std::uint32_t /*events*/) { Reset(); }
+
+void Connection::OnDecision(const EgressDecision& decision) {
+  rule_ = decision.rule;
+  if (decision.verdict == EgressVerdict::kAllow) return StartDial();
+  session_.Deny(target_, decision.rule, AllowWith(target_));
+  Reset();
+}
+
+void Connection::StartDial() {
+  const auto timeout = session_.options().limits.dial_timeout;
+  Dial::Done done = [this](Dial::Result result) { OnDialled(std::move(result)); };
+  const Endpoint v4_loopback{IpAddress::V4(0x7f000001), target_.port};
+  switch (kind_) {
+    case Kind::kTarget:
+      dial_ = std::make_unique<Dial>(loop_, session_.lookups(), session_.decisions(), target_,
+                                     timeout, std::move(done));
+      return;
+    case Kind::kHostPort:
+      dial_ = std::make_unique<Dial>(
+          loop_, std::vector<Endpoint>{v4_loopback},
+          [](int family) { return MakeHostSocket(family, SOCK_STREAM); }, timeout, std::move(done));
+      return;
+    case Kind::kPublish: {
+      const Endpoint v6_loopback{*IpAddress::Parse("::1"), target_.port};
+      dial_ = std::make_unique<Dial>(
+          loop_, std::vector<Endpoint>{v4_loopback, v6_loopback},
+          [network = session_.network()](int family) {
+            return network->MakeSocket(SandboxNetwork::Side::kSandbox, family, SOCK_STREAM);
+          },
+          timeout, std::move(done));
+      return;
+    }
+  }
+}
+
+void Connection::OnDialled(Dial::Result result) {
+  dial_.reset();
+  address_ = result.endpoint.Text();
+  if (!result.fd.valid()) {
+    if (result.denied) {
+      session_.Deny(target_, result.problem,
+                    absl::StrCat("--net ", result.endpoint.Text(), " beside --net ",
+                                 NetworkTargetText(target_)));
+    } else {
+      Relay::Outcome outcome;
+      Log(absl::StrCat("failed: ", result.problem), outcome);
+    }
+    return Reset();
+  }
+  if (kind_ == Kind::kTarget) session_.MarkUsed(target_);
+  SetNoDelay(result.fd.get());
+  SetKeepAlive(result.fd.get());
+  if (std::exchange(watching_client_, false)) loop_.Unwatch(client_.get(), this);
+  relay_ = std::make_unique<Relay>(
+      session_.loop(), session_.buffer(), std::move(client_), std::move(result.fd), RelayOptions(),
+      [this](const Relay::Outcome& outcome) { OnRelayEnded(outcome); });
+  if (!relay_->Start()) Reset();
+}
+
+Relay::Options Connection::RelayOptions() {
+  Relay::Options options;
+  const EgressLimits& limits = session_.options().limits;
+  options.first_byte_timeout = limits.first_byte_timeout;
+  // An address was granted as such: whatever names it has are as good as it.
+  if (kind_ != Kind::kTarget || target_.is_address) return options;
+  InspectorRules rules;
+  rules.host = target_.host;
+  rules.port = target_.port;
+  rules.max_head_bytes = limits.max_head_bytes;
+  rules.allow_encrypted_hello = session_.options().allow_encrypted_client_hello;
+  options.refused = [this](const ClientInspector::Refusal& refusal) { RecordRefusal(refusal); };
+  options.inspector = std::make_unique<ClientInspector>(std::move(rules));
+  return options;
+}
+
+void Connection::OnRelayEnded(const Relay::Outcome& outcome) {
+  Log(outcome.refused ? absl::StrCat("refused: ", outcome.refusal.reason) : "allowed", outcome);
+  session_.Remove(this);
+}
+
+void Connection::RecordRefusal(const ClientInspector::Refusal& refusal) {
+  NetworkTarget refused = target_;
+  if (!refusal.other_host.empty()) {
+    NetworkTarget other = target_;
+    other.host = refusal.other_host;
+    const absl::StatusOr<NetworkTarget> parsed = ParseNetworkTarget(NetworkTargetText(other));
+    if (parsed.ok()) refused = *parsed;
+  }
+  session_.Deny(
+      refused,
+      absl::StrCat("on a connection to ", NetworkTargetText(target_), ": ", refusal.reason),
+      AllowWith(refused));
+}
+
+void Connection::Log(const std::string& verdict, const Relay::Outcome& outcome) {
+  const auto duration =
+      std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - started_);
+  std::vector<std::pair<std::string, std::string>> fields = {
+      {"target", absl::StrCat("tcp:", NetworkTargetText(target_))},
+      {"verdict", verdict},
+      {"rule", kind_ == Kind::kTarget     ? rule_
+               : kind_ == Kind::kHostPort ? "host port"
+                                          : "published port"},
+      {"address", address_},
+      {"protocol", outcome.protocol},
+      {"bytes_up", absl::StrCat(outcome.bytes_up)},
+      {"bytes_down", absl::StrCat(outcome.bytes_down)},
+      {"duration_ms", absl::StrCat(duration.count())},
+  };
+  session_.Log(std::move(fields));
+}
+
+void Connection::Reset() {
+  if (client_.valid()) SetResetOnClose(client_.get());
+  session_.Remove(this);
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,66 @@
+// One accepted connection on its way to where it goes: held while somebody is asked, dialled,
+// relayed, logged. Belongs to the loop's thread.
+
+#ifndef CORDON_NET_PROXY_SRC_CONNECTION_H_
+#define CORDON_NET_PROXY_SRC_CONNECTION_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cordon/sdk/egress.h"
+#include "cordon/sdk/unique_fd.h"
+#include "dial.h"
+#include "event_loop.h"
+#include "relay.h"
+
+namespace cordon::internal {
+
+class Session;
+
+class Connection final : public IoHandler {
+ public:
+  enum class Kind : std::uint8_t {
+    kTarget,    // To `target`, if that is allowed.
+    kHostPort,  // To the host's own 127.0.0.1 at the target's port.
+    kPublish,   // To what listens in the sandbox at the target's port.
+  };
+
+  Connection(Session& session, Kind kind, NetworkTarget target, UniqueFd client);
+  ~Connection() override;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // May end the connection at once.
+  void Start();
+  // The answer to a question that it waits for.
+  void OnDecision(const EgressDecision& decision);
+
+  [[nodiscard]] const NetworkTarget& target() const { return target_; }
+
+ private:
+  void OnIo(std::uint32_t events) override;
+  void StartDial();
+  void OnDialled(Dial::Result result);
+  [[nodiscard]] Relay::Options RelayOptions();
+  void OnRelayEnded(const Relay::Outcome& outcome);
+  void RecordRefusal(const ClientInspector::Refusal& refusal);
+  void Log(const std::string& verdict, const Relay::Outcome& outcome);
+  void Reset();
+
+  Session& session_;
+  EventLoop& loop_;  // Outlives the session, which is gone when this is retired with it.
+  Kind kind_;
+  NetworkTarget target_;
+  UniqueFd client_;
+  bool watching_client_ = false;
+  std::string rule_;
+  std::string address_;
+  SteadyTime started_;
+  std::unique_ptr<Dial> dial_;
+  std::unique_ptr<Relay> relay_;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_NET_PROXY_SRC_CONNECTION_H_

@@ -1,0 +1,90 @@
+#include "decision.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "address_policy.h"
+
+namespace cordon::internal {
+
+DecisionTable::DecisionTable(std::string execution_id, std::vector<NetworkTarget> targets,
+                             bool gated, std::shared_ptr<EgressAuthorizer> authorizer,
+                             const std::vector<EgressOverride>* overrides)
+    : execution_id_(std::move(execution_id)),
+      targets_(std::move(targets)),
+      gated_(gated),
+      authorizer_(std::move(authorizer)),
+      overrides_(overrides) {}
+
+std::optional<NetworkTarget> DecisionTable::CoveringTarget(const NetworkTarget& target) const {
+  const bool needs_its_own = [&target] {
+    if (!target.is_address) return false;
+    const std::optional<IpAddress> ip = IpAddress::Parse(target.host);
+    return !ip.has_value() || ClassifyAddress(*ip) != AddressClass::kPublic;
+  }();
+  for (const NetworkTarget& granted : targets_) {
+    if (Covers(granted, target) && (granted.is_address || !needs_its_own)) return granted;
+  }
+  return std::nullopt;
+}
+
+EgressDecision DecisionTable::Decide(const NetworkTarget& target) const {
+  if (const auto granted = CoveringTarget(target); granted.has_value()) {
+    return {EgressVerdict::kAllow, absl::StrCat("granted: ", NetworkTargetText(*granted))};
+  }
+  if (const auto known = remembered_.find(target); known != remembered_.end()) {
+    return known->second;
+  }
+  if (!asks()) return {EgressVerdict::kDeny, "not granted"};
+  absl::StatusOr<EgressDecision> decision = authorizer_->Decide(execution_id_, target);
+  if (!decision.ok()) {
+    return {EgressVerdict::kDeny,
+            absl::StrCat("nobody could decide: ", decision.status().message())};
+  }
+  return *std::move(decision);
+}
+
+void DecisionTable::Remember(const NetworkTarget& target, const EgressDecision& decision) {
+  remembered_.insert_or_assign(target, decision);
+}
+
+bool DecisionTable::NameIsGranted(const std::string& name) const {
+  return std::any_of(targets_.begin(), targets_.end(), [&name](const NetworkTarget& granted) {
+    return Covers(granted, NetworkTarget{.host = name, .port = granted.port, .is_address = false});
+  });
+}
+
+std::optional<Endpoint> DecisionTable::FixedEndpoint(const NetworkTarget& target) const {
+  for (const EgressOverride& entry : *overrides_) {
+    if (entry.target != target) continue;
+    const std::optional<IpAddress> ip = IpAddress::Parse(entry.address);
+    if (ip.has_value()) return Endpoint{*ip, entry.port};
+  }
+  if (!target.is_address) return std::nullopt;
+  const std::optional<IpAddress> ip = IpAddress::Parse(target.host);
+  return ip.has_value() ? std::optional(Endpoint{*ip, target.port}) : std::nullopt;
+}
+
+bool DecisionTable::NamesAddress(const Endpoint& endpoint) const {
+  const NetworkTarget target{.host = endpoint.ip.Text(), .port = endpoint.port, .is_address = true};
+  return std::any_of(targets_.begin(), targets_.end(), [&target](const NetworkTarget& granted) {
+    return granted.is_address && Covers(granted, target);
+  });
+}
+
+std::string DecisionTable::AddressProblem(const Endpoint& endpoint) const {
+  const AddressClass address_class = ClassifyAddress(endpoint.ip);
+  if (address_class == AddressClass::kPublic || NamesAddress(endpoint)) return "";
+  return absl::StrFormat("it resolves to %s, %s", endpoint.ip.Text(),
+                         AddressClassText(address_class));
+}
+
+std::string AllowWith(const NetworkTarget& target) {
+  NetworkTarget shown = target;
+  if (shown.port == 0) shown.port = 443;
+  return absl::StrCat("--net ", NetworkTargetText(shown));
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,81 @@
+// One connection being made to an allowed target: looked up once, every address judged, and then
+// those addresses dialled, never the name again. Belongs to the loop's thread.
+
+#ifndef CORDON_NET_PROXY_SRC_DIAL_H_
+#define CORDON_NET_PROXY_SRC_DIAL_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cordon/sdk/network_target.h"
+#include "cordon/sdk/unique_fd.h"
+#include "decision.h"
+#include "event_loop.h"
+#include "ip_address.h"
+#include "lookups.h"
+
+namespace cordon::internal {
+
+class Dial {
+ public:
+  struct Result {
+    UniqueFd fd;           // Connected and not watched; not valid when that failed.
+    Endpoint endpoint;     // What was reached, or tried last.
+    std::string problem;   // Why not.
+    bool denied = false;   // By an address that the target must not lead to.
+    int error_number = 0;  // Of the last attempt.
+  };
+
+  // A new non-blocking stream socket of a family.
+  using MakeSocket = std::function<absl::StatusOr<UniqueFd>(int family)>;
+  using Done = std::function<void(Result)>;
+
+  // To a target that was allowed. `done` is called once, later, unless the dial is destroyed
+  // before; it may destroy the dial.
+  Dial(EventLoop& loop, Lookups& lookups, const DecisionTable& decisions, NetworkTarget target,
+       std::chrono::milliseconds timeout, Done done);
+  // To the first of `endpoints` that answers, with sockets of `make_socket`.
+  Dial(EventLoop& loop, std::vector<Endpoint> endpoints, MakeSocket make_socket,
+       std::chrono::milliseconds timeout, Done done);
+  ~Dial();
+  Dial(const Dial&) = delete;
+  Dial& operator=(const Dial&) = delete;
+
+ private:
+  struct Attempt final : IoHandler {
+    void OnIo(std::uint32_t events) override;
+    Dial* dial = nullptr;
+    UniqueFd fd;
+    Endpoint endpoint;
+  };
+
+  void SetDeadline(std::chrono::milliseconds timeout);
+  void TakeAddresses(const Lookups::Result& result);
+  void TryNext();
+  void OnAttempt(Attempt& attempt);
+  void Finish(Result result);
+  void Fail(std::string problem, bool denied);
+
+  EventLoop& loop_;
+  Lookups* lookups_ = nullptr;
+  const DecisionTable* decisions_ = nullptr;
+  NetworkTarget target_;
+  MakeSocket make_socket_;
+  Done done_;
+  Lookups::Ticket ticket_ = 0;
+  std::vector<Endpoint> endpoints_;
+  std::size_t next_ = 0;
+  std::vector<std::unique_ptr<Attempt>> attempts_;
+  std::size_t open_attempts_ = 0;
+  Result last_;
+  EventLoop::TimerId deadline_ = EventLoop::kNoTimer;
+  EventLoop::TimerId stagger_ = EventLoop::kNoTimer;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_NET_PROXY_SRC_DIAL_H_

@@ -1,0 +1,96 @@
+#include "cordon/net-proxy/proxy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "cordon/sdk/status.h"
+#include "core.h"
+#include "ip_address.h"
+#include "session.h"
+#include "session_record.h"
+
+namespace cordon {
+namespace internal {
+namespace {
+
+class ServedSession final : public EgressSession {
+ public:
+  ServedSession(std::shared_ptr<Core> core, std::unique_ptr<Session> session,
+                std::shared_ptr<SessionRecord> record)
+      : core_(std::move(core)), session_(std::move(session)), record_(std::move(record)) {}
+  ~ServedSession() override {
+    core_->loop->RunAndWait([this] { session_.reset(); });
+  }
+
+  [[nodiscard]] std::vector<Denial> Denials() const override { return record_->Denials(); }
+  [[nodiscard]] std::vector<NetworkTarget> Used() const override { return record_->Used(); }
+
+ private:
+  std::shared_ptr<Core> core_;
+  std::unique_ptr<Session> session_;
+  std::shared_ptr<SessionRecord> record_;
+};
+
+absl::Status CheckPlan(const EgressPlan& plan) {
+  for (const NetworkTarget& target : plan.targets) {
+    if (target.port != 0) continue;
+    return MakeError(ErrorCode::kUnavailable,
+                     absl::StrFormat("%s: any port of a target cannot be served yet; name the "
+                                     "ports, as in --net %s:443",
+                                     NetworkTargetText(target), target.host));
+  }
+  return absl::OkStatus();
+}
+
+class Proxy final : public EgressProxy {
+ public:
+  explicit Proxy(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+  absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
+      EgressPlan plan, std::shared_ptr<SandboxNetwork> network) override {
+    if (absl::Status status = CheckPlan(plan); !status.ok()) return status;
+    auto record = std::make_shared<SessionRecord>();
+    auto session = std::make_unique<Session>(*core_, std::move(plan), std::move(network), record);
+    absl::Status status = session->Bind();
+    core_->loop->RunAndWait([&] {
+      if (status.ok()) status = session->Open();
+      if (!status.ok()) session.reset();  // Its timers and watches are the loop's.
+    });
+    if (!status.ok()) return status;
+    return std::make_unique<ServedSession>(core_, std::move(session), std::move(record));
+  }
+
+ private:
+  std::shared_ptr<Core> core_;
+};
+
+}  // namespace
+}  // namespace internal
+
+absl::StatusOr<EgressOverride> ParseEgressOverride(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    return MakeError(ErrorCode::kInvalidTarget,
+                     "an override is NAME:PORT=ADDRESS:PORT, as in example.com:443=127.0.0.1:8443");
+  }
+  absl::StatusOr<NetworkTarget> target = ParseNetworkTarget(text.substr(0, equals));
+  if (!target.ok()) return target.status();
+  absl::StatusOr<NetworkTarget> address = ParseNetworkTarget(text.substr(equals + 1));
+  if (!address.ok()) return address.status();
+  const bool is_pattern = target->port == 0 || target->host.starts_with('*');
+  if (is_pattern || !address->is_address || address->port == 0) {
+    return MakeError(ErrorCode::kInvalidTarget,
+                     "an override maps one NAME:PORT to one ADDRESS:PORT, without patterns");
+  }
+  return EgressOverride{*std::move(target), address->host, address->port};
+}
+
+absl::StatusOr<std::unique_ptr<EgressProxy>> NewEgressProxy(EgressProxyOptions options) {
+  absl::StatusOr<std::unique_ptr<internal::EventLoop>> loop = internal::EventLoop::Create();
+  if (!loop.ok()) return loop.status();
+  return std::make_unique<internal::Proxy>(
+      std::make_shared<internal::Core>(std::move(options), *std::move(loop)));
+}
+
+}  // namespace cordon

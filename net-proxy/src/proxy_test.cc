@@ -1,0 +1,94 @@
+#include "cordon/net-proxy/proxy.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cordon/sdk/status.h"
+#include "network_testing.h"
+#include "support/catch.h"
+
+namespace cordon::internal {
+namespace {
+
+NetworkTarget Target(std::string_view text) { return ParseNetworkTarget(text).value(); }
+
+EgressOverride To(const std::string& target, std::uint16_t port) {
+  return ParseEgressOverride(target + "=127.0.0.1:" + std::to_string(port)).value();
+}
+
+EgressPlan Plan(const std::vector<std::string>& targets) {
+  EgressPlan plan;
+  plan.execution_id = "execution";
+  for (const std::string& target : targets) plan.targets.push_back(Target(target));
+  return plan;
+}
+
+bool HasDenial(const EgressSession& session, const std::string& target,
+               const std::string& allow_with) {
+  const std::vector<Denial> denials = session.Denials();
+  return std::any_of(denials.begin(), denials.end(), [&](const Denial& denial) {
+    return denial.target == target && denial.count >= 1 &&
+           denial.allow_with.find(allow_with) != std::string::npos;
+  });
+}
+
+constexpr const char* kRequest =
+    "GET / HTTP/1.1\r\nHost: granted.test\r\nConnection: close\r\n\r\n";
+constexpr const char* kOther = "GET / HTTP/1.1\r\nHost: other.test\r\nConnection: close\r\n\r\n";
+
+TEST_CASE("a granted name is reached by its synthetic address and another name does not exist") {
+  const auto network = TestNetwork::Create();
+  if (network == nullptr) CORDON_SKIP("userns", "no user namespaces");
+  TestServer server(ServeHttp);
+  EgressProxyOptions options;
+  options.overrides = {To("granted.test:80", server.port()), To("other.test:80", server.port())};
+  const auto proxy = NewEgressProxy(std::move(options)).value();
+  const auto session = proxy->Serve(Plan({"granted.test:80"}), network).value();
+
+  const std::string address = Resolve(*network, "granted.test");
+  CHECK(address == "198.18.0.1");
+  CHECK(Resolve(*network, "GRANTED.Test") == address);
+  CHECK(Resolve(*network, "granted.test", 28) == "code 0");
+  const TestStream stream = TestStream::Connect(network.get(), address, 80);
+  REQUIRE(stream.valid());
+  stream.Write(kRequest);
+  CHECK(stream.ReadAll().find("you asked GET / HTTP/1.1") != std::string::npos);
+  CHECK(session->Denials().empty());
+  CHECK(session->Used() == std::vector<NetworkTarget>{Target("granted.test:80")});
+
+  CHECK(Resolve(*network, "other.test") == "code 3");
+  CHECK(HasDenial(*session, "name:other.test", "--net other.test"));
+}
+
+TEST_CASE("a request for another host is refused with words and never reaches the server") {
+  const auto network = TestNetwork::Create();
+  if (network == nullptr) CORDON_SKIP("userns", "no user namespaces");
+  TestServer server(ServeHttp);
+  EgressProxyOptions options;
+  options.overrides = {To("granted.test:80", server.port())};
+  const auto proxy = NewEgressProxy(std::move(options)).value();
+  const auto session = proxy->Serve(Plan({"granted.test:80"}), network).value();
+  const std::string address = Resolve(*network, "granted.test");
+
+  const TestStream stream = TestStream::Connect(network.get(), address, 80);
+  REQUIRE(stream.valid());
+  stream.Write(kOther);
+  const std::string answer = stream.ReadAll();
+  CHECK(answer.starts_with("HTTP/1.1 403"));
+  CHECK(answer.find("--net other.test:80") != std::string::npos);
+  CHECK(answer.find("you asked") == std::string::npos);
+  CHECK(HasDenial(*session, "tcp:other.test:80", "--net other.test:80"));
+}
+
+TEST_CASE("a plan with any port of a target is refused with words") {
+  const auto network = TestNetwork::Create();
+  if (network == nullptr) CORDON_SKIP("userns", "no user namespaces");
+  const auto proxy = NewEgressProxy({}).value();
+  const auto session = proxy->Serve(Plan({"granted.test:*"}), network);
+  REQUIRE(Is(session.status(), ErrorCode::kUnavailable));
+  CHECK(session.status().message().find("granted.test:*") != absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace cordon::internal

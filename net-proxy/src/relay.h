@@ -1,0 +1,125 @@
+// Two connected sockets made one: bytes, half-closes and resets of each go to the other, as if
+// there were nothing between them. Belongs to the loop's thread.
+//
+// Memory: one buffer for all relays of a loop; a relay keeps only what the slower side did not take
+// yet, at most what was read at once, and then reads no more.
+
+#ifndef CORDON_NET_PROXY_SRC_RELAY_H_
+#define CORDON_NET_PROXY_SRC_RELAY_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client_inspector.h"
+#include "cordon/sdk/unique_fd.h"
+#include "event_loop.h"
+
+namespace cordon::internal {
+
+class Relay {
+ public:
+  struct Options {
+    // Null: nothing is looked at.
+    std::unique_ptr<ClientInspector> inspector;
+    // Called when the inspector refuses, before the client learns of it.
+    std::function<void(const ClientInspector::Refusal&)> refused;
+    // For the client before anything else.
+    std::string greeting;
+    // Ends a relay on which nothing went on in either direction for so long after its start.
+    std::chrono::milliseconds first_byte_timeout{30'000};
+  };
+  struct Outcome {
+    std::uint64_t bytes_up = 0;
+    std::uint64_t bytes_down = 0;
+    std::string
+        protocol;  // "tls", "http", "other", "server first"; empty when it was not looked at.
+    bool refused = false;
+    ClientInspector::Refusal refusal;
+  };
+
+  static constexpr std::size_t kBufferBytes = 256 * 1024;
+
+  // Both sockets are connected and not watched. `buffer` has kBufferBytes and is shared by the
+  // relays of the loop. `ended` is called once, last of all; it may retire the relay, not delete
+  // it.
+  Relay(EventLoop& loop, std::vector<char>& buffer, UniqueFd client, UniqueFd server,
+        Options options, std::function<void(const Outcome&)> ended);
+  ~Relay();
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
+
+  // False when the kernel cannot watch the sockets; then `ended` is not called.
+  [[nodiscard]] bool Start();
+
+ private:
+  struct Side final : IoHandler {
+    void OnIo(std::uint32_t events) override;
+    Relay* relay = nullptr;
+    UniqueFd fd;
+    bool readable = false;
+    bool writable = false;
+    bool hung_up = false;  // A FIN or an error is there: only reading to the end finds it.
+  };
+  struct Flow {
+    Side* from = nullptr;
+    Side* to = nullptr;
+    std::string pending;  // Read, not taken by `to` yet, from `sent` on.
+    std::size_t sent = 0;
+    std::size_t chunk = kFirstChunk;
+    std::uint64_t bytes = 0;
+    bool ended = false;    // `from` said that it is done.
+    bool shut = false;     // `to` was told.
+    bool broken = false;   // `to` takes nothing any more; what comes is thrown away.
+    bool stopped = false;  // Nothing more is read.
+  };
+  enum class Stage : std::uint8_t { kRelaying, kLastAnswers, kDraining, kOver };
+
+  static constexpr std::size_t kFirstChunk = 16 * 1024;
+  static constexpr std::size_t kSlowChunk = 64 * 1024;
+
+  void Run(Side& side);
+  void Pump(Flow& flow);
+  bool ReadOnce(Flow& flow, std::size_t& budget);
+  bool Flush(Flow& flow);
+  void Pass(Flow& flow, const char* data, std::size_t size);
+  void Inspect(const char* data, std::size_t size);
+  void Apply(ClientInspector::Verdict verdict);
+  void FlowEnded(Flow& flow);
+  void Break(Flow& flow);
+  void CheckDone();
+  void Refuse();
+  void AnswerAndDrain();
+  void Drain();
+  void ReadToDrain();
+  void SetTimer(std::chrono::milliseconds wait);
+  void OnTimer();
+  void Reset();
+  void End();
+
+  EventLoop& loop_;
+  std::vector<char>& buffer_;
+  Side client_;
+  Side server_;
+  Flow up_;
+  Flow down_;
+  std::unique_ptr<ClientInspector> inspector_;
+  bool raw_ = false;
+  Stage stage_ = Stage::kRelaying;
+  EventLoop::TimerId timer_ = EventLoop::kNoTimer;
+  EventLoop::TimerId release_timer_ = EventLoop::kNoTimer;
+  std::chrono::milliseconds first_byte_timeout_;
+  std::size_t drained_ = 0;
+  bool server_first_ = false;
+  Outcome outcome_;
+  std::function<void(const ClientInspector::Refusal&)> refused_;
+  std::function<void(const Outcome&)> ended_;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_NET_PROXY_SRC_RELAY_H_

@@ -1,0 +1,289 @@
+#include "session.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cordon/sdk/command.h"
+#include "cordon/sdk/status.h"
+#include "socket_calls.h"
+
+namespace cordon::internal {
+namespace {
+
+constexpr std::uint16_t kDnsPort = 53;
+constexpr std::uint32_t kTtlSeconds = 60;
+// Where connections are held when nobody decided yet: a listener has one port.
+constexpr std::uint16_t kPortsToAskAbout[] = {22,   80,   443,  3000, 3306, 5000,
+                                              5432, 6379, 8000, 8080, 8443, 9418};
+
+NetworkTarget PortOf(std::uint16_t port) {
+  return {.host = "127.0.0.1", .port = port, .is_address = true};
+}
+
+}  // namespace
+
+Session::Session(Core& core, EgressPlan plan, std::shared_ptr<SandboxNetwork> network,
+                 std::shared_ptr<SessionRecord> record)
+    : core_(core),
+      plan_(std::move(plan)),
+      network_(std::move(network)),
+      record_(std::move(record)),
+      decisions_(plan_.execution_id, plan_.targets, plan_.gated, core.options.authorizer,
+                 &core.options.overrides),
+      names_(core.options.limits.max_names),
+      self_(std::make_shared<Session*>(this)) {}
+
+Session::~Session() {
+  for (auto& [target, question] : questions_) loop().Cancel(question.deadline);
+  connections_.clear();
+}
+
+absl::Status Session::Bind() {
+  if (absl::Status status = BindResolver(); !status.ok()) return status;
+  if (absl::Status status = BindPorts(); !status.ok()) return status;
+  for (const std::uint16_t port : plan_.host_ports) {
+    if (absl::Status status = BindHostPort(port); !status.ok()) return status;
+  }
+  for (const std::uint16_t port : plan_.publish_ports) {
+    if (absl::Status status = BindPublishedPort(port); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<UniqueFd> Session::NetworkSocket(SandboxNetwork::Side side, int family, int type,
+                                                const char* address, std::uint16_t port,
+                                                std::string_view what) {
+  absl::StatusOr<UniqueFd> fd = network_->MakeSocket(side, family, type);
+  if (!fd.ok()) return fd.status();
+  if (family == AF_INET6) {
+    // The wildcard takes IPv4 too; the loopback has an IPv4 socket beside it.
+    const int v6_only = std::string_view(address) == "::" ? 0 : 1;
+    setsockopt(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, &v6_only, sizeof v6_only);
+  }
+  const Endpoint local{*IpAddress::Parse(address), port};
+  if (absl::Status status = BindAndListen(fd->get(), local, type, what); !status.ok()) {
+    return status;
+  }
+  return fd;
+}
+
+absl::Status Session::BindResolver() {
+  const auto side = SandboxNetwork::Side::kGateway;
+  absl::StatusOr<UniqueFd> datagrams =
+      NetworkSocket(side, AF_INET, SOCK_DGRAM, kGatewayAddress, kDnsPort, "the resolver");
+  if (!datagrams.ok()) return datagrams.status();
+  absl::StatusOr<UniqueFd> streams =
+      NetworkSocket(side, AF_INET, SOCK_STREAM, kGatewayAddress, kDnsPort, "the resolver");
+  if (!streams.ok()) return streams.status();
+  dns_ =
+      std::make_unique<DnsServer>(loop(), *std::move(datagrams), *std::move(streams),
+                                  [this](std::string_view message) { return AnswerDns(message); });
+  return absl::OkStatus();
+}
+
+absl::Status Session::BindPorts() {
+  std::set<std::uint16_t> ports;
+  for (const NetworkTarget& target : plan_.targets) {
+    ports.insert(target.port);
+    if (!target.is_address) continue;
+    if (absl::Status status = network_->RouteAddress(target.host); !status.ok()) return status;
+  }
+  if (decisions_.asks()) ports.insert(std::begin(kPortsToAskAbout), std::end(kPortsToAskAbout));
+  for (const std::uint16_t port : ports) {
+    if (absl::Status status = BindGatewayPort(port); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::BindGatewayPort(std::uint16_t port) {
+  const auto side = SandboxNetwork::Side::kGateway;
+  const std::string what = absl::StrFormat("the targets at port %d", port);
+  absl::StatusOr<UniqueFd> fd = NetworkSocket(side, AF_INET6, SOCK_STREAM, "::", port, what);
+  // A kernel without IPv6.
+  if (!fd.ok()) fd = NetworkSocket(side, AF_INET, SOCK_STREAM, "0.0.0.0", port, what);
+  if (!fd.ok()) return fd.status();
+  AddListener(*std::move(fd), [this](UniqueFd client) { AcceptInGateway(std::move(client)); });
+  return absl::OkStatus();
+}
+
+absl::Status Session::BindHostPort(std::uint16_t port) {
+  const auto side = SandboxNetwork::Side::kSandbox;
+  const std::string what = absl::StrFormat("the host's port %d", port);
+  const Listener::Accepted accepted = [this, port](UniqueFd client) {
+    Accept(Connection::Kind::kHostPort, PortOf(port), std::move(client));
+  };
+  absl::StatusOr<UniqueFd> v4 = NetworkSocket(side, AF_INET, SOCK_STREAM, "127.0.0.1", port, what);
+  if (!v4.ok()) return v4.status();
+  AddListener(*std::move(v4), accepted);
+  // Beside it, for programs that try it first; without IPv6 they do not.
+  absl::StatusOr<UniqueFd> v6 = NetworkSocket(side, AF_INET6, SOCK_STREAM, "::1", port, what);
+  if (v6.ok()) AddListener(*std::move(v6), accepted);
+  return absl::OkStatus();
+}
+
+absl::Status Session::BindPublishedPort(std::uint16_t port) {
+  absl::StatusOr<UniqueFd> fd = MakeHostSocket(AF_INET, SOCK_STREAM);
+  if (!fd.ok()) return fd.status();
+  const Endpoint local{IpAddress::V4(0x7f000001), port};
+  if (absl::Status status = BindAndListen(fd->get(), local, SOCK_STREAM,
+                                          absl::StrFormat("the published port %d", port));
+      !status.ok()) {
+    return status;
+  }
+  AddListener(*std::move(fd), [this, port](UniqueFd client) {
+    Accept(Connection::Kind::kPublish, PortOf(port), std::move(client));
+  });
+  return absl::OkStatus();
+}
+
+void Session::AddListener(UniqueFd fd, Listener::Accepted accepted) {
+  listeners_.push_back(std::make_unique<Listener>(
+      loop(), std::move(fd), [this] { return !IsFull(); }, std::move(accepted)));
+}
+
+absl::Status Session::Open() {
+  bool watched = dns_->Start();
+  for (const std::unique_ptr<Listener>& listener : listeners_) {
+    watched = watched && listener->Start();
+  }
+  return watched ? absl::OkStatus()
+                 : MakeError(ErrorCode::kUnavailable,
+                             "the kernel watches no more sockets for the egress proxy");
+}
+
+bool Session::IsFull() const { return connections_.size() >= core_.options.limits.max_connections; }
+
+void Session::Accept(Connection::Kind kind, NetworkTarget target, UniqueFd client) {
+  auto connection = std::make_unique<Connection>(*this, kind, std::move(target), std::move(client));
+  Connection* const raw = connection.get();
+  connections_.emplace(raw, std::move(connection));
+  raw->Start();
+}
+
+void Session::AcceptInGateway(UniqueFd client) {
+  NetworkTarget target = TargetAt(LocalEndpoint(client.get()));
+  Accept(Connection::Kind::kTarget, std::move(target), std::move(client));
+}
+
+NetworkTarget Session::TargetAt(const Endpoint& local) const {
+  if (const std::string* name = names_.NameAt(local.ip); name != nullptr) {
+    return {.host = *name, .port = local.port, .is_address = false};
+  }
+  return {.host = local.ip.Text(), .port = local.port, .is_address = true};
+}
+
+void Session::Remove(Connection* connection) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return;
+  if (const auto question = questions_.find(connection->target()); question != questions_.end()) {
+    std::erase(question->second.waiting, connection);
+  }
+  const bool was_full = IsFull();
+  loop().Retire(std::move(found->second));
+  connections_.erase(found);
+  if (!was_full) return;
+  for (const std::unique_ptr<Listener>& listener : listeners_) listener->Resume();
+}
+
+void Session::Ask(Connection& connection) {
+  const NetworkTarget& target = connection.target();
+  const auto [question, is_new] = questions_.try_emplace(target);
+  question->second.waiting.push_back(&connection);
+  if (!is_new) return;
+  question->second.deadline = loop().After(core_.options.limits.ask_timeout, [this, target] {
+    questions_.at(target).deadline = EventLoop::kNoTimer;
+    OnAnswer(target, {EgressVerdict::kDeny, "nobody answered in time"});
+  });
+  core_.askers.Submit([authorizer = core_.options.authorizer, id = plan_.execution_id, target,
+                       tasks = loop().tasks(), self = std::weak_ptr<Session*>(self_)] {
+    authorizer->Ask(id, target, [target, tasks, self](EgressDecision decision) {
+      tasks->Post([target, decision = std::move(decision), self] {
+        if (const auto session = self.lock()) (*session)->OnAnswer(target, decision);
+      });
+    });
+  });
+}
+
+void Session::OnAnswer(const NetworkTarget& target, const EgressDecision& answer) {
+  EgressDecision decision = answer;
+  if (decision.verdict == EgressVerdict::kAsk) decision.verdict = EgressVerdict::kDeny;
+  decisions_.Remember(target, decision);
+  auto question = questions_.extract(target);
+  if (question.empty()) return;  // Too late for those who waited, not for the next.
+  loop().Cancel(question.mapped().deadline);
+  for (Connection* connection : question.mapped().waiting) connection->OnDecision(decision);
+}
+
+std::string Session::AnswerDns(std::string_view message) {
+  const std::optional<DnsQuestion> question = ParseDnsQuestion(message);
+  if (!question.has_value()) return "";
+  if (question->problem != DnsCode::kNoError) return DnsNegative(*question, question->problem);
+  return AnswerName(*question);
+}
+
+bool Session::MayAskAbout(const std::string& name) const {
+  // A single label is this host's own name far more often than a target.
+  return decisions_.asks() && name.find('.') != std::string::npos && !name.ends_with(".arpa") &&
+         ParseNetworkTarget(name + ":443").ok();
+}
+
+std::string Session::AnswerName(const DnsQuestion& question) {
+  const bool wants_v4 = question.type == kDnsTypeA;
+  if (question.name == "localhost") {  // RFC 6761 section 6.3
+    if (wants_v4) return DnsAddress(question, IpAddress::V4(0x7f000001), kTtlSeconds);
+    if (question.type == kDnsTypeAaaa) {
+      return DnsAddress(question, *IpAddress::Parse("::1"), kTtlSeconds);
+    }
+    return DnsNegative(question, DnsCode::kNoError);
+  }
+  if (!decisions_.NameIsGranted(question.name) && !MayAskAbout(question.name)) {
+    DenyName(question);
+    return DnsNegative(question, DnsCode::kNameError);
+  }
+  if (!wants_v4) return DnsNegative(question, DnsCode::kNoError);
+  const std::optional<IpAddress> address = names_.AddressOf(question.name);
+  if (!address.has_value()) {
+    record_->Deny(absl::StrCat("name:", question.name), "more names than one execution may resolve",
+                  AllowWith({.host = question.name, .port = 0, .is_address = false}));
+    return DnsNegative(question, DnsCode::kServerFailure);
+  }
+  return DnsAddress(question, *address, kTtlSeconds);
+}
+
+void Session::DenyName(const DnsQuestion& question) {
+  // Reverse look-ups are made by programs that mean no target.
+  if (question.name.empty() || question.name.ends_with(".arpa")) return;
+  const std::string target = absl::StrCat("name:", question.name);
+  const std::string allow_with = AllowWith({.host = question.name, .port = 0, .is_address = false});
+  // Most programs ask for both kinds of address at once: that is one attempt.
+  const bool first = question.type == kDnsTypeAaaa
+                         ? record_->Note(target, "not granted", allow_with)
+                         : record_->Deny(target, "not granted", allow_with);
+  if (first) Log({{"target", target}, {"verdict", "denied"}, {"rule", "not granted"}});
+}
+
+void Session::Deny(const NetworkTarget& target, const std::string& reason,
+                   const std::string& allow_with) {
+  const std::string text = absl::StrCat("tcp:", NetworkTargetText(target));
+  if (record_->Deny(text, reason, allow_with)) {
+    Log({{"target", text}, {"verdict", "denied"}, {"rule", reason}});
+  }
+}
+
+void Session::MarkUsed(const NetworkTarget& target) {
+  if (const auto granted = decisions_.CoveringTarget(target); granted.has_value()) {
+    record_->Use(*granted);
+  }
+}
+
+void Session::Log(std::vector<std::pair<std::string, std::string>> fields) {
+  core_.log.Append({"egress", plan_.execution_id, std::move(fields)});
+}
+
+}  // namespace cordon::internal

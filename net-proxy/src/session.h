@@ -1,0 +1,95 @@
+// One execution's way out, in the loop: its resolver, its listeners and its connections.
+
+#ifndef CORDON_NET_PROXY_SRC_SESSION_H_
+#define CORDON_NET_PROXY_SRC_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "connection.h"
+#include "cordon/sdk/egress.h"
+#include "core.h"
+#include "decision.h"
+#include "dns_message.h"
+#include "dns_server.h"
+#include "event_loop.h"
+#include "listener.h"
+#include "name_table.h"
+#include "session_record.h"
+
+namespace cordon::internal {
+
+// Made and bound by any one thread; from `Open` on it belongs to the loop's.
+class Session {
+ public:
+  Session(Core& core, EgressPlan plan, std::shared_ptr<SandboxNetwork> network,
+          std::shared_ptr<SessionRecord> record);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Makes all sockets. kUnavailable names the address that cannot be bound.
+  [[nodiscard]] absl::Status Bind();
+  // Starts to accept.
+  [[nodiscard]] absl::Status Open();
+
+  // For the connections.
+  [[nodiscard]] EventLoop& loop() { return *core_.loop; }
+  [[nodiscard]] Lookups& lookups() { return core_.lookups; }
+  [[nodiscard]] std::vector<char>& buffer() { return core_.buffer; }
+  [[nodiscard]] const EgressProxyOptions& options() const { return core_.options; }
+  [[nodiscard]] const DecisionTable& decisions() const { return decisions_; }
+  [[nodiscard]] const std::shared_ptr<SandboxNetwork>& network() const { return network_; }
+  void Ask(Connection& connection);
+  void Deny(const NetworkTarget& target, const std::string& reason, const std::string& allow_with);
+  void MarkUsed(const NetworkTarget& target);
+  void Log(std::vector<std::pair<std::string, std::string>> fields);
+  // Destroys it at the end of the round.
+  void Remove(Connection* connection);
+
+ private:
+  struct Question {
+    std::vector<Connection*> waiting;
+    EventLoop::TimerId deadline = EventLoop::kNoTimer;
+  };
+
+  absl::Status BindResolver();
+  absl::Status BindPorts();
+  absl::Status BindGatewayPort(std::uint16_t port);
+  absl::Status BindHostPort(std::uint16_t port);
+  absl::Status BindPublishedPort(std::uint16_t port);
+  absl::StatusOr<UniqueFd> NetworkSocket(SandboxNetwork::Side side, int family, int type,
+                                         const char* address, std::uint16_t port,
+                                         std::string_view what);
+  void AddListener(UniqueFd fd, Listener::Accepted accepted);
+  void Accept(Connection::Kind kind, NetworkTarget target, UniqueFd client);
+  void AcceptInGateway(UniqueFd client);
+  [[nodiscard]] NetworkTarget TargetAt(const Endpoint& local) const;
+  [[nodiscard]] bool IsFull() const;
+  [[nodiscard]] std::string AnswerDns(std::string_view message);
+  [[nodiscard]] std::string AnswerName(const DnsQuestion& question);
+  void DenyName(const DnsQuestion& question);
+  [[nodiscard]] bool MayAskAbout(const std::string& name) const;
+  void OnAnswer(const NetworkTarget& target, const EgressDecision& decision);
+
+  Core& core_;
+  EgressPlan plan_;
+  std::shared_ptr<SandboxNetwork> network_;
+  std::shared_ptr<SessionRecord> record_;
+  DecisionTable decisions_;
+  NameTable names_;
+  std::unique_ptr<DnsServer> dns_;
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  std::map<NetworkTarget, Question> questions_;
+  std::shared_ptr<Session*> self_;  // So that a late answer finds out that nobody is here.
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_NET_PROXY_SRC_SESSION_H_
