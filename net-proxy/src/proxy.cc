@@ -23,7 +23,10 @@ class ServedSession final : public EgressSession {
     core_->loop->RunAndWait([this] { session_.reset(); });
   }
 
-  [[nodiscard]] std::vector<Denial> Denials() const override { return record_->Denials(); }
+  [[nodiscard]] std::vector<Denial> Denials() const override {
+    core_->loop->RunAndWait([this] { session_->CatchUp(); });
+    return record_->Denials();
+  }
   [[nodiscard]] std::vector<NetworkTarget> Used() const override { return record_->Used(); }
 
  private:

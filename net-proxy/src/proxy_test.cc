@@ -81,6 +81,34 @@ TEST_CASE("a request for another host is refused with words and never reaches th
   CHECK(HasDenial(*session, "tcp:other.test:80", "--net other.test:80"));
 }
 
+TEST_CASE("a connect to a port or an address that nobody listens at is a denial with its target") {
+  const auto network = TestNetwork::Create();
+  if (network == nullptr) CORDON_SKIP("userns", "no user namespaces");
+  TestServer server(ServeHttp);
+  EgressProxyOptions options;
+  options.overrides = {To("granted.test:80", server.port())};
+  const auto proxy = NewEgressProxy(std::move(options)).value();
+  const auto session = proxy->Serve(Plan({"granted.test:80"}), network).value();
+  const std::string address = Resolve(*network, "granted.test");
+  // An address that gets to the gateway, and that nobody granted.
+  REQUIRE(network->RouteAddress("203.0.113.7").ok());
+
+  CHECK_FALSE(TestStream::Connect(network.get(), address, 81).valid());
+  CHECK_FALSE(TestStream::Connect(network.get(), address, 81).valid());
+  CHECK_FALSE(TestStream::Connect(network.get(), "203.0.113.7", 443).valid());
+  CHECK(session->Denials().size() == 2);
+  CHECK(HasDenial(*session, "tcp:granted.test:81", "--net granted.test:81"));
+  CHECK(HasDenial(*session, "tcp:203.0.113.7:443", "--net 203.0.113.7:443"));
+  for (const Denial& denial : session->Denials()) {
+    CHECK(denial.count == (denial.target == "tcp:granted.test:81" ? 2 : 1));
+  }
+
+  const TestStream granted = TestStream::Connect(network.get(), address, 80);
+  granted.Write(kRequest);
+  CHECK(granted.ReadAll().find("you asked") != std::string::npos);
+  CHECK(session->Denials().size() == 2);
+}
+
 TEST_CASE("a plan with any port of a target is refused with words") {
   const auto network = TestNetwork::Create();
   if (network == nullptr) CORDON_SKIP("userns", "no user namespaces");

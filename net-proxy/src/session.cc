@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cordon/sdk/command.h"
+#include "address_policy.h"
 #include "cordon/sdk/status.h"
 #include "socket_calls.h"
 
@@ -46,6 +45,7 @@ Session::~Session() {
 
 absl::Status Session::Bind() {
   if (absl::Status status = BindResolver(); !status.ok()) return status;
+  BindWatch();
   if (absl::Status status = BindPorts(); !status.ok()) return status;
   for (const std::uint16_t port : plan_.host_ports) {
     if (absl::Status status = BindHostPort(port); !status.ok()) return status;
@@ -87,15 +87,37 @@ absl::Status Session::BindResolver() {
   return absl::OkStatus();
 }
 
+// Nothing depends on it but what the report can say, so that a network without one is served too.
+void Session::BindWatch() {
+  absl::StatusOr<UniqueFd> fd =
+      network_->MakeSocket(SandboxNetwork::Side::kGateway, AF_PACKET, SOCK_DGRAM);
+  if (!fd.ok() || !BindSynWatch(fd->get()).ok()) return;
+  watch_ = std::make_unique<SynWatch>(loop(), *std::move(fd),
+                                      [this](const Endpoint& target) { OnConnect(target); });
+}
+
+void Session::OnConnect(const Endpoint& endpoint) {
+  const NetworkTarget target = TargetAt(endpoint);
+  const bool is_ours = endpoint.ip.Text() == kGatewayAddress && endpoint.port == kDnsPort;
+  const bool is_local = names_.IsSynthetic(endpoint.ip) || decisions_.CoveringTarget(target) ||
+                        endpoint.ip.Text() == kGatewayAddress;
+  // Loopback is the sandbox's own, seen only where both sides are one namespace.
+  const bool is_loopback = ClassifyAddress(endpoint.ip) == AddressClass::kLoopback;
+  if (is_ours || is_loopback) return;
+  if (is_local && gateway_ports_.contains(endpoint.port)) return;  // Its listener decides.
+  Deny(target, "not granted", AllowWith(target));
+}
+
 absl::Status Session::BindPorts() {
-  std::set<std::uint16_t> ports;
   for (const NetworkTarget& target : plan_.targets) {
-    ports.insert(target.port);
+    gateway_ports_.insert(target.port);
     if (!target.is_address) continue;
     if (absl::Status status = network_->RouteAddress(target.host); !status.ok()) return status;
   }
-  if (decisions_.asks()) ports.insert(std::begin(kPortsToAskAbout), std::end(kPortsToAskAbout));
-  for (const std::uint16_t port : ports) {
+  if (decisions_.asks()) {
+    gateway_ports_.insert(std::begin(kPortsToAskAbout), std::end(kPortsToAskAbout));
+  }
+  for (const std::uint16_t port : gateway_ports_) {
     if (absl::Status status = BindGatewayPort(port); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -148,13 +170,18 @@ void Session::AddListener(UniqueFd fd, Listener::Accepted accepted) {
 }
 
 absl::Status Session::Open() {
-  bool watched = dns_->Start();
+  bool watched = dns_->Start() && (watch_ == nullptr || watch_->Start());
   for (const std::unique_ptr<Listener>& listener : listeners_) {
     watched = watched && listener->Start();
   }
   return watched ? absl::OkStatus()
                  : MakeError(ErrorCode::kUnavailable,
                              "the kernel watches no more sockets for the egress proxy");
+}
+
+void Session::CatchUp() {
+  if (watch_ != nullptr) watch_->OnIo(0);
+  for (const std::unique_ptr<Listener>& listener : listeners_) listener->OnIo(0);
 }
 
 bool Session::IsFull() const { return connections_.size() >= core_.options.limits.max_connections; }

@@ -4,6 +4,7 @@
 #define CORDON_NET_PROXY_SRC_SESSION_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,6 +22,7 @@
 #include "listener.h"
 #include "name_table.h"
 #include "session_record.h"
+#include "syn_watch.h"
 
 namespace cordon::internal {
 
@@ -37,6 +39,9 @@ class Session {
   [[nodiscard]] absl::Status Bind();
   // Starts to accept.
   [[nodiscard]] absl::Status Open();
+
+  // Takes note of what the command did before this call and nobody looked at yet.
+  void CatchUp();
 
   // For the connections.
   [[nodiscard]] EventLoop& loop() { return *core_.loop; }
@@ -59,6 +64,8 @@ class Session {
   };
 
   absl::Status BindResolver();
+  void BindWatch();
+  void OnConnect(const Endpoint& target);
   absl::Status BindPorts();
   absl::Status BindGatewayPort(std::uint16_t port);
   absl::Status BindHostPort(std::uint16_t port);
@@ -84,6 +91,8 @@ class Session {
   DecisionTable decisions_;
   NameTable names_;
   std::unique_ptr<DnsServer> dns_;
+  std::unique_ptr<SynWatch> watch_;
+  std::set<std::uint16_t> gateway_ports_;  // Where a listener decides about each connection.
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   std::map<NetworkTarget, Question> questions_;
