@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "argument_members.h"
 #include "cordon/sdk/status.h"
 #include "strict_json.h"
 
@@ -16,7 +17,7 @@ namespace cordon::internal {
 namespace {
 
 using nlohmann::json;
-using Names = std::vector<std::string_view>;
+using Names = MemberNameList;
 
 constexpr char kSchemaFormat[] = R"json({
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -28,9 +29,9 @@ constexpr char kSchemaFormat[] = R"json({
     },
     "workdir": {
       "type": "string", "minLength": 1,
-      "description": "the folder to start in, absolute or relative to the workspace"
+      "description": "the folder to start in, absolute or relative to the workspace; stays for later calls"
     },
-    "timeout_ms": {"type": "integer", "minimum": 1, "maximum": %d, "default": %d},
+    "timeout_ms": {"type": "integer", "minimum": 1, "maximum": %d, "default": %d},%s
     "description": {
       "type": "string", "minLength": 1, "maxLength": %d,
       "description": "one sentence for the person who may be asked"
@@ -70,75 +71,16 @@ constexpr char kSchemaFormat[] = R"json({
   "additionalProperties": false
 })json";
 
+constexpr char kBackgroundSchema[] = R"json(
+    "background": {
+      "type": "boolean", "default": false,
+      "description": "return at once with a handle; the time limit, when given, is the job's"
+    },)json";
+
 const Names& MemberNames() {
-  static const Names names = {"command", "workdir", "timeout_ms", "description", "access"};
+  static const Names names = {"command",     "workdir",    "timeout_ms",
+                              "description", "background", "access"};
   return names;
-}
-
-template <typename... Args>
-absl::Status Refuse(const absl::FormatSpec<Args...>& format, const Args&... args) {
-  return MakeError(ErrorCode::kInvalidArguments, absl::StrFormat(format, args...));
-}
-
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
-    }
-  }
-  return row.back();
-}
-
-// What other tools call our members.
-std::string_view Synonym(std::string_view word) {
-  for (const std::string_view name : {"cwd", "dir", "directory", "working_directory"}) {
-    if (word == name) return "workdir";
-  }
-  for (const std::string_view name : {"script", "code", "shell"}) {
-    if (word == name) return "command";
-  }
-  return word;
-}
-
-// The known name that `word` most likely meant: a beginning of it, else the fewest edits away.
-std::string_view NearestName(std::string_view word, const Names& known) {
-  word = Synonym(word);
-  const auto cost = [word](std::string_view name) {
-    if (!word.empty() && (name.starts_with(word) || word.starts_with(name))) return std::size_t{0};
-    return EditDistance(word.substr(0, 64), name);
-  };
-  return *std::min_element(known.begin(), known.end(),
-                           [&cost](auto a, auto b) { return cost(a) < cost(b); });
-}
-
-absl::Status CheckMemberNames(const json& object, const Names& known, std::string_view where) {
-  for (const auto& [name, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return Refuse("%sunknown member \"%s\"; the nearest is \"%s\" (known: %s)", where, name,
-                  NearestName(name, known),
-                  absl::StrJoin(known, ", ", [](std::string* out, auto n) { out->append(n); }));
-  }
-  return absl::OkStatus();
-}
-
-// A member that must be a text without NUL, which no command line or path can hold.
-absl::StatusOr<std::string> TextMember(const json& object, std::string_view name,
-                                       std::string_view where) {
-  const auto member = object.find(name);
-  if (member == object.end()) return Refuse("%s\"%s\" is missing", where, name);
-  if (!member->is_string()) {
-    return Refuse("%s\"%s\" must be a string, not %s", where, name, member->type_name());
-  }
-  const std::string& text = member->get_ref<const std::string&>();
-  if (text.empty()) return Refuse("%s\"%s\" is empty", where, name);
-  if (text.find('\0') != std::string::npos) {
-    return Refuse("%s\"%s\" holds a NUL character, which the system cannot pass", where, name);
-  }
-  return text;
 }
 
 absl::StatusOr<std::string> ParseCommandText(const json& object) {
@@ -257,6 +199,9 @@ absl::Status ParseOptionalMembers(const json& object, std::chrono::milliseconds 
     }
     arguments.description = *std::move(description);
   }
+  const absl::StatusOr<bool> background = FlagMember(object, "background", false);
+  if (!background.ok()) return background.status();
+  arguments.background = *background;
   if (const auto member = object.find("access"); member != object.end()) {
     absl::StatusOr<std::vector<DeclaredAccess>> access = ParseAccess(*member);
     if (!access.ok()) return access.status();
@@ -288,9 +233,10 @@ absl::StatusOr<BashArguments> ParseBashArguments(std::string_view json_text,
 }
 
 std::string BashArgumentsSchema(std::chrono::milliseconds default_timeout,
-                                std::chrono::milliseconds max_timeout) {
+                                std::chrono::milliseconds max_timeout, bool has_jobs) {
   return absl::StrFormat(kSchemaFormat, kMaxCommandBytes, max_timeout.count(),
-                         default_timeout.count(), kMaxDescriptionBytes, kMaxDeclaredAccess);
+                         default_timeout.count(), has_jobs ? kBackgroundSchema : "",
+                         kMaxDescriptionBytes, kMaxDeclaredAccess);
 }
 
 }  // namespace cordon::internal

@@ -40,6 +40,7 @@ struct BashArguments {
   std::optional<std::string> workdir;
   std::optional<std::chrono::milliseconds> timeout;
   std::string description;
+  bool background = false;
   std::vector<DeclaredAccess> access;
 };
 
@@ -48,8 +49,9 @@ struct BashArguments {
     std::string_view json_text, std::chrono::milliseconds max_timeout);
 
 // The JSON Schema (draft 2020-12) of what `ParseBashArguments` accepts.
+// `background` is among it only when `has_jobs`.
 [[nodiscard]] std::string BashArgumentsSchema(std::chrono::milliseconds default_timeout,
-                                              std::chrono::milliseconds max_timeout);
+                                              std::chrono::milliseconds max_timeout, bool has_jobs);
 
 }  // namespace cordon::internal
 

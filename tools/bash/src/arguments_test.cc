@@ -209,14 +209,24 @@ TEST_CASE("Access is neither repeated nor endless") {
   CHECK(RefusalOf(call.dump()).find("at most 16") != std::string::npos);
 }
 
+TEST_CASE("Background is a flag that is off by default") {
+  CHECK_FALSE(Parse(R"({"command": "x"})")->background);
+  CHECK(Parse(R"({"command": "x", "background": true})")->background);
+  CHECK(RefusalOf(R"({"command": "x", "background": 1})").find("true or false") !=
+        std::string::npos);
+}
+
 TEST_CASE("The schema is JSON and knows exactly the members that are accepted") {
   const auto schema =
-      nlohmann::json::parse(BashArgumentsSchema(milliseconds(120000), milliseconds(600000)));
+      nlohmann::json::parse(BashArgumentsSchema(milliseconds(120000), milliseconds(600000), true));
   CHECK(schema["additionalProperties"] == false);
   CHECK(schema["required"] == nlohmann::json::array({"command"}));
   CHECK(schema["properties"]["timeout_ms"]["maximum"] == 600000);
   CHECK(schema["properties"]["timeout_ms"]["default"] == 120000);
-  CHECK(schema["properties"].size() == 5);
+  CHECK(schema["properties"].size() == 6);
+  const auto without_jobs =
+      nlohmann::json::parse(BashArgumentsSchema(milliseconds(120000), milliseconds(600000), false));
+  CHECK_FALSE(without_jobs["properties"].contains("background"));
   for (const auto& [name, property] : schema["properties"].items()) {
     const std::string text = R"({"command": "x", ")" + name + R"(": []})";
     CHECK(std::string(Parse(text).status().message()).find("unknown member") == std::string::npos);

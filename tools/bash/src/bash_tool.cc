@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "cordon/sdk/request.h"
 #include "cordon/sdk/status.h"
 #include "description.h"
+#include "job_rendering.h"
 #include "rendering.h"
 
 namespace cordon {
@@ -28,6 +30,10 @@ using internal::DeclaredPath;
 struct PreparedCommand {
   Command command;
   std::chrono::milliseconds timeout{0};
+  bool background = false;
+  bool has_own_timeout = false;
+  std::string workdir_to_keep;  // When the call named one.
+  std::vector<std::string> notes;
   std::string execution_id;
   // Whose `Prepare` this was.
   std::string executor_id;
@@ -91,9 +97,8 @@ absl::StatusOr<std::vector<Requirement>> DeclaredRequirements(const BashArgument
 // The folder to start in. What the profile hides is refused before it is looked at, so that the
 // answer does not tell whether it exists.
 absl::StatusOr<std::string> WorkingDirectory(const Profile& profile, const std::string& base,
-                                             const BashArguments& arguments,
+                                             const std::string& spelling,
                                              const std::vector<Requirement>& declared) {
-  const std::string spelling = arguments.workdir.value_or(base);
   absl::StatusOr<std::string> path = ResolvePath(base, spelling);
   if (!path.ok()) {
     return MakeError(ErrorCode::kPolicyDenied,
@@ -133,7 +138,40 @@ absl::Status CheckOptions(const BashToolOptions& options) {
   if (!options.shell.empty() && !options.shell.starts_with('/')) {
     return MakeError(ErrorCode::kInvalidOption, "bash tool: shell must be absolute");
   }
+  if (options.jobs != nullptr && options.owner.empty()) {
+    return MakeError(ErrorCode::kInvalidOption, "bash tool: background jobs need an owner");
+  }
   return absl::OkStatus();
+}
+
+absl::StatusOr<ToolResult> RunToTheEnd(Executor& executor, const BashToolOptions& tool,
+                                       const PreparedCommand& prepared, std::vector<Grant> grants,
+                                       const std::stop_token& stop) {
+  RunOptions options;
+  options.execution_id = prepared.execution_id;
+  options.grants = std::move(grants);
+  options.timeout = prepared.timeout;
+  options.max_output_bytes = tool.max_output_bytes;
+  options.head_bytes = tool.head_bytes;
+  options.tail_bytes = tool.tail_bytes;
+  options.stop = stop;
+  absl::StatusOr<RunResult> result = executor.Run(prepared.command, options);
+  if (!result.ok()) return result.status();
+  return internal::RenderRunResult(*result, {prepared.timeout, tool.max_output_bytes},
+                                   executor.profile(),
+                                   {prepared.command.working_directory, prepared.notes});
+}
+
+absl::StatusOr<ToolResult> StartJob(ProcessRegistry& jobs, const std::string& owner,
+                                    const std::shared_ptr<Executor>& executor,
+                                    const PreparedCommand& prepared, std::vector<Grant> grants) {
+  JobOptions options;
+  options.execution_id = prepared.execution_id;
+  options.grants = std::move(grants);
+  if (prepared.has_own_timeout) options.timeout = prepared.timeout;
+  absl::StatusOr<JobInfo> job = jobs.Start(owner, executor, prepared.command, std::move(options));
+  if (!job.ok()) return job.status();
+  return internal::RenderStartedJob(*job, prepared.notes);
 }
 
 std::string DefaultShell() {
@@ -164,7 +202,43 @@ std::string BashTool::description() const {
 }
 
 std::string BashTool::input_schema_json() const {
-  return internal::BashArgumentsSchema(options_.default_timeout, options_.max_timeout);
+  return internal::BashArgumentsSchema(options_.default_timeout, options_.max_timeout,
+                                       options_.jobs != nullptr);
+}
+
+struct BashTool::Place {
+  std::string directory;
+  std::vector<std::string> notes;
+};
+
+// Without a `workdir` it is the kept one for as long as that is what it was, else the start
+// directory.
+absl::StatusOr<BashTool::Place> BashTool::PlaceOf(const std::optional<std::string>& workdir,
+                                                  const std::vector<Requirement>& declared) {
+  const std::string start = StartDirectory(*executor_, options_);
+  const Profile& profile = executor_->profile();
+  if (workdir.has_value()) {
+    absl::StatusOr<std::string> named = WorkingDirectory(profile, start, *workdir, declared);
+    if (!named.ok()) return named.status();
+    return Place{*std::move(named), {}};
+  }
+  std::string kept;
+  {
+    const std::lock_guard lock(mutex_);
+    kept = kept_workdir_;
+  }
+  Place place;
+  if (!kept.empty()) {
+    const absl::StatusOr<std::string> there = WorkingDirectory(profile, start, kept, declared);
+    if (there.ok() && *there == kept) return Place{kept, {}};
+    place.notes.push_back(
+        absl::StrFormat("the folder of earlier calls, %s, is gone; this call started in %s",
+                        EscapeForDisplay(kept), EscapeForDisplay(start)));
+  }
+  absl::StatusOr<std::string> directory = WorkingDirectory(profile, start, start, declared);
+  if (!directory.ok()) return directory.status();
+  place.directory = *std::move(directory);
+  return place;
 }
 
 absl::StatusOr<PreparedCall> BashTool::Prepare(std::string_view arguments_json,
@@ -172,17 +246,24 @@ absl::StatusOr<PreparedCall> BashTool::Prepare(std::string_view arguments_json,
   absl::StatusOr<BashArguments> arguments =
       internal::ParseBashArguments(arguments_json, options_.max_timeout);
   if (!arguments.ok()) return arguments.status();
+  if (arguments->background && options_.jobs == nullptr) {
+    return MakeError(ErrorCode::kInvalidArguments,
+                     "\"background\": there are no background jobs here; run it in the foreground");
+  }
 
   const std::string base = StartDirectory(*executor_, options_);
   absl::StatusOr<std::vector<Requirement>> declared = DeclaredRequirements(*arguments, base);
   if (!declared.ok()) return declared.status();
-  absl::StatusOr<std::string> directory =
-      WorkingDirectory(executor_->profile(), base, *arguments, *declared);
-  if (!directory.ok()) return directory.status();
-
   PreparedCommand prepared;
+  absl::StatusOr<Place> place = PlaceOf(arguments->workdir, *declared);
+  if (!place.ok()) return place.status();
+
+  if (arguments->workdir.has_value()) prepared.workdir_to_keep = place->directory;
+  prepared.notes = std::move(place->notes);
   prepared.command =
-      Command::Shell(std::move(arguments->command), *std::move(directory), options_.shell);
+      Command::Shell(std::move(arguments->command), std::move(place->directory), options_.shell);
+  prepared.background = arguments->background;
+  prepared.has_own_timeout = arguments->timeout.has_value();
   prepared.timeout = arguments->timeout.value_or(options_.default_timeout);
   prepared.execution_id = context.execution_id;
 
@@ -192,7 +273,13 @@ absl::StatusOr<PreparedCall> BashTool::Prepare(std::string_view arguments_json,
   request.execution_id = context.execution_id;
   request.command = prepared.command;
   request.model_description = std::move(arguments->description);
-  request.details = {{"timeout", internal::DurationText(prepared.timeout)}};
+  if (prepared.background) {
+    request.details = {
+        {"background", "keeps running until it ends, is stopped, or the session ends"}};
+  }
+  if (!prepared.background || prepared.has_own_timeout) {
+    request.details.emplace_back("timeout", internal::DurationText(prepared.timeout));
+  }
   request.binding = executor_->BindingFor(prepared.command, context.execution_id);
   prepared.executor_id = request.binding->executor_id;
 
@@ -215,19 +302,19 @@ absl::StatusOr<ToolResult> BashTool::Run(const PreparedCall& call, std::vector<G
   if (prepared->ran->exchange(true)) {
     return MakeError(ErrorCode::kInvalidRequest, "bash tool: this call ran before");
   }
-
-  RunOptions options;
-  options.execution_id = prepared->execution_id;
-  options.grants = std::move(grants);
-  options.timeout = prepared->timeout;
-  options.max_output_bytes = options_.max_output_bytes;
-  options.head_bytes = options_.head_bytes;
-  options.tail_bytes = options_.tail_bytes;
-  options.stop = std::move(stop);
-  absl::StatusOr<RunResult> result = executor_->Run(prepared->command, options);
-  if (!result.ok()) return result.status();
-  return internal::RenderRunResult(*result, {prepared->timeout, options_.max_output_bytes},
-                                   executor_->profile());
+  if (!prepared->workdir_to_keep.empty()) {
+    const std::lock_guard lock(mutex_);
+    kept_workdir_ = prepared->workdir_to_keep;
+  }
+  absl::StatusOr<ToolResult> result =
+      prepared->background
+          ? StartJob(*options_.jobs, options_.owner, executor_, *prepared, std::move(grants))
+          : RunToTheEnd(*executor_, options_, *prepared, std::move(grants), stop);
+  // What nobody will read must not take the news with it.
+  if (result.ok() && options_.jobs != nullptr && !stop.stop_requested()) {
+    internal::AppendEndedJobs(*options_.jobs, options_.owner, *result);
+  }
+  return result;
 }
 
 }  // namespace cordon

@@ -74,6 +74,12 @@ std::string DescribeAsking(const ProfileConfig& settings) {
   return text;
 }
 
+std::string DescribeJobs(const BashToolOptions& options) {
+  if (options.jobs == nullptr) return "";
+  return "For servers, watchers and long work: \"background\": true returns a handle at once; "
+         "bash_output reads it, bash_input writes to it, bash_stop ends it.\n";
+}
+
 }  // namespace
 
 std::string DescribeBashTool(const Profile& profile, const BashToolOptions& options,
@@ -81,11 +87,13 @@ std::string DescribeBashTool(const Profile& profile, const BashToolOptions& opti
   const ProfileConfig& settings = profile.Settings();
   return absl::StrFormat(
       "Runs one command with %s -c, confined by a sandbox. Each call is a new shell that starts in "
-      "%s; nothing it started outlives it. There is no terminal and nobody to answer prompts: "
-      "standard input is at end of file. The time limit is %s, at most %s.\n%s%s%s",
+      "%s or in the last \"workdir\" that was given (`cd` lasts for its call only); nothing it "
+      "started outlives it. There is no terminal and nobody to answer prompts: standard input is "
+      "at "
+      "end of file. The time limit is %s, at most %s.\n%s%s%s%s",
       options.shell, start_directory, DurationText(options.default_timeout),
-      DurationText(options.max_timeout), DescribeRoots(settings), DescribeNetwork(settings),
-      DescribeAsking(settings));
+      DurationText(options.max_timeout), DescribeJobs(options), DescribeRoots(settings),
+      DescribeNetwork(settings), DescribeAsking(settings));
 }
 
 }  // namespace cordon::internal

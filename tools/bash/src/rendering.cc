@@ -25,13 +25,6 @@ std::uint64_t CountLines(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// "12,345": long counts are read by people, and by models that copy them.
-std::string WithThousands(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
 // One stream ready to be shown.
 struct ShownStream {
   std::string valid;      // Valid UTF-8, control codes untouched: for programs.
@@ -87,30 +80,6 @@ std::string SignalText(int signal) {
                          : absl::StrFormat("signal %d (SIG%s)", signal, name);
 }
 
-std::string HowItEnded(const Outcome& outcome, const RunLimits& limits) {
-  switch (outcome.kind) {
-    case Outcome::Kind::kExited:
-      return absl::StrFormat("exit code: %d", outcome.code.value_or(-1));
-    case Outcome::Kind::kSignaled:
-      return "ended by " + SignalText(outcome.signal.value_or(0));
-    case Outcome::Kind::kTimedOut:
-      return absl::StrFormat(
-          "timed out after %s: the command and everything it had started were ended",
-          DurationText(limits.timeout));
-    case Outcome::Kind::kOutputLimit:
-      return absl::StrFormat(
-          "ended because it wrote more than %s bytes, and everything it had started with it",
-          WithThousands(limits.max_output_bytes));
-    case Outcome::Kind::kCancelled:
-      return "cancelled: the command and everything it had started were ended";
-  }
-  return "ended in an unknown way";
-}
-
-bool EndedByUs(Outcome::Kind kind) {
-  return kind != Outcome::Kind::kExited && kind != Outcome::Kind::kSignaled;
-}
-
 bool Succeeded(const Outcome& outcome) {
   return outcome.kind == Outcome::Kind::kExited && outcome.code == 0;
 }
@@ -147,6 +116,88 @@ void AppendStream(std::string_view name, const std::string& text, std::string& o
   if (!text.ends_with('\n')) out += '\n';
 }
 
+template <typename T>
+json OrNull(const std::optional<T>& value) {
+  return value.has_value() ? json(*value) : json(nullptr);
+}
+
+json DenialJson(const Denial& denial) {
+  return {{"kind", denial.kind},
+          {"target", denial.target},
+          {"count", denial.count},
+          {"reason", denial.reason},
+          {"allow_with", denial.allow_with}};
+}
+
+std::string StructuredJson(const RunResult& result, const ShownStream& standard_output,
+                           const ShownStream& standard_error, const std::vector<std::string>& notes,
+                           const std::string& workdir) {
+  json denials = json::array();
+  for (const Denial& denial : result.denials) denials.push_back(DenialJson(denial));
+  json object = {
+      {"exit_code", OrNull(result.outcome.code)},
+      {"signal", OrNull(result.outcome.signal)},
+      {"outcome", std::string(OutcomeKindName(result.outcome.kind))},
+      {"stdout", standard_output.valid},
+      {"stderr", standard_error.valid},
+      {"truncated", result.standard_output.omitted_bytes + result.standard_error.omitted_bytes > 0},
+      {"invalid_utf8", standard_output.replaced + standard_error.replaced > 0 ||
+                           !result.standard_output.valid_utf8 || !result.standard_error.valid_utf8},
+      {"denials", std::move(denials)},
+      {"changed_protected", result.changed_protected},
+      {"notes", notes}};
+  if (!workdir.empty()) object["workdir"] = workdir;
+  // Paths of the host may be no UTF-8; everything else is by now.
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::vector<std::string> CollectNotes(const RunResult& result, const ShownStream& standard_output,
+                                      const ShownStream& standard_error, const Profile& profile) {
+  std::vector<std::string> notes;
+  for (std::string note : {StreamNote("stdout", result.standard_output, standard_output),
+                           StreamNote("stderr", result.standard_error, standard_error)}) {
+    if (!note.empty()) notes.push_back(std::move(note));
+  }
+  if (Succeeded(result.outcome)) return notes;
+  for (std::string& sentence :
+       ExplainComplaints(standard_error.printable, profile, result.grants)) {
+    notes.push_back(std::move(sentence));
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::string WithThousands(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string OutcomeText(const Outcome& outcome, const RunLimits& limits) {
+  switch (outcome.kind) {
+    case Outcome::Kind::kExited:
+      return absl::StrFormat("exit code: %d", outcome.code.value_or(-1));
+    case Outcome::Kind::kSignaled:
+      return "ended by " + SignalText(outcome.signal.value_or(0));
+    case Outcome::Kind::kTimedOut:
+      return absl::StrFormat(
+          "timed out after %s: the command and everything it had started were ended",
+          DurationText(limits.timeout));
+    case Outcome::Kind::kOutputLimit:
+      return absl::StrFormat(
+          "ended because it wrote more than %s bytes, and everything it had started with it",
+          WithThousands(limits.max_output_bytes));
+    case Outcome::Kind::kCancelled:
+      return "cancelled: the command and everything it had started were ended";
+  }
+  return "ended in an unknown way";
+}
+
+bool EndedByUs(Outcome::Kind kind) {
+  return kind != Outcome::Kind::kExited && kind != Outcome::Kind::kSignaled;
+}
+
 void AppendList(std::string_view title, const std::vector<std::string>& lines, std::string& out) {
   if (lines.empty()) return;
   out += absl::StrFormat("%s:\n", title);
@@ -171,57 +222,6 @@ std::vector<std::string> EscapedLines(const std::vector<std::string>& lines) {
   return escaped;
 }
 
-template <typename T>
-json OrNull(const std::optional<T>& value) {
-  return value.has_value() ? json(*value) : json(nullptr);
-}
-
-json DenialJson(const Denial& denial) {
-  return {{"kind", denial.kind},
-          {"target", denial.target},
-          {"count", denial.count},
-          {"reason", denial.reason},
-          {"allow_with", denial.allow_with}};
-}
-
-std::string StructuredJson(const RunResult& result, const ShownStream& standard_output,
-                           const ShownStream& standard_error,
-                           const std::vector<std::string>& notes) {
-  json denials = json::array();
-  for (const Denial& denial : result.denials) denials.push_back(DenialJson(denial));
-  const json object = {
-      {"exit_code", OrNull(result.outcome.code)},
-      {"signal", OrNull(result.outcome.signal)},
-      {"outcome", std::string(OutcomeKindName(result.outcome.kind))},
-      {"stdout", standard_output.valid},
-      {"stderr", standard_error.valid},
-      {"truncated", result.standard_output.omitted_bytes + result.standard_error.omitted_bytes > 0},
-      {"invalid_utf8", standard_output.replaced + standard_error.replaced > 0 ||
-                           !result.standard_output.valid_utf8 || !result.standard_error.valid_utf8},
-      {"denials", std::move(denials)},
-      {"changed_protected", result.changed_protected},
-      {"notes", notes}};
-  // Paths of the host may be no UTF-8; everything else is by now.
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-std::vector<std::string> CollectNotes(const RunResult& result, const ShownStream& standard_output,
-                                      const ShownStream& standard_error, const Profile& profile) {
-  std::vector<std::string> notes;
-  for (std::string note : {StreamNote("stdout", result.standard_output, standard_output),
-                           StreamNote("stderr", result.standard_error, standard_error)}) {
-    if (!note.empty()) notes.push_back(std::move(note));
-  }
-  if (Succeeded(result.outcome)) return notes;
-  for (std::string& sentence :
-       ExplainComplaints(standard_error.printable, profile, result.grants)) {
-    notes.push_back(std::move(sentence));
-  }
-  return notes;
-}
-
-}  // namespace
-
 std::string DurationText(std::chrono::milliseconds duration) {
   const std::int64_t ms = duration.count();
   if (ms < 1000) return absl::StrFormat("%d ms", ms);
@@ -230,14 +230,16 @@ std::string DurationText(std::chrono::milliseconds duration) {
   return absl::StrFormat("%.1f s", static_cast<double>(ms) / 1000);
 }
 
-ToolResult RenderRunResult(const RunResult& result, const RunLimits& limits,
-                           const Profile& profile) {
+ToolResult RenderRunResult(const RunResult& result, const RunLimits& limits, const Profile& profile,
+                           const CallContext& context) {
   const ShownStream standard_output = Show(result.standard_output);
   const ShownStream standard_error = Show(result.standard_error);
-  const std::vector<std::string> notes =
-      CollectNotes(result, standard_output, standard_error, profile);
+  std::vector<std::string> notes = context.notes;
+  for (std::string& note : CollectNotes(result, standard_output, standard_error, profile)) {
+    notes.push_back(std::move(note));
+  }
 
-  std::string text = HowItEnded(result.outcome, limits) + "\n";
+  std::string text = OutcomeText(result.outcome, limits) + "\n";
   AppendStream("stdout", standard_output.printable, text);
   AppendStream("stderr", standard_error.printable, text);
   if (standard_output.printable.empty() && standard_error.printable.empty()) {
@@ -250,7 +252,8 @@ ToolResult RenderRunResult(const RunResult& result, const RunLimits& limits,
 
   ToolResult rendered;
   rendered.text = std::move(text);
-  rendered.structured_json = StructuredJson(result, standard_output, standard_error, notes);
+  rendered.structured_json =
+      StructuredJson(result, standard_output, standard_error, notes, context.workdir);
   rendered.is_error = EndedByUs(result.outcome.kind);
   return rendered;
 }

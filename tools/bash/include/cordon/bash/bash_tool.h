@@ -8,12 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cordon/bash/process_registry.h"
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/grant.h"
 #include "cordon/sdk/tool.h"
@@ -35,13 +38,18 @@ struct BashToolOptions {
   std::string start_directory;
   // The absolute path of the shell. Empty: /bin/bash where the host has it, else /bin/sh.
   std::string shell;
+  // Where `background` starts jobs. Null: such a call is refused.
+  std::shared_ptr<ProcessRegistry> jobs;
+  // Whose jobs they are; not empty.
+  std::string owner = "session";
 };
 
 // The tool `bash`. Its arguments are one JSON object; unknown or repeated members refuse the call:
 //
 //   command      string, required   run as `SHELL -c -- TEXT`, standard input at end of file
 //   workdir      string             absolute, or relative to the start directory
-//   timeout_ms   integer            1 to `max_timeout`
+//   timeout_ms   integer            1 to `max_timeout`; of a background job: none when not given
+//   background   true or false      start it as a job and return its handle at once
 //   description  string             the model's own words; shown to a person as such
 //   access       array              what the command needs beyond the profile:
 //     {"kind": "network", "target": "HOST:PORT"}
@@ -50,11 +58,15 @@ struct BashToolOptions {
 // The result's text states how the command ended, both streams as head and tail in valid UTF-8
 // without control codes, and what the sandbox refused with how to allow it. `structured_json` has
 // `exit_code`, `signal`, `outcome`, `stdout`, `stderr`, `truncated`, `denials`,
-// `changed_protected`, `invalid_utf8` and `notes`. A failing command is no error; one that was
-// ended by a limit or cancelled is (`is_error`), with what it had written. What could not be
-// started is the status of `Run`.
+// `changed_protected`, `invalid_utf8`, `notes` and `workdir`; of a background job `outcome` is
+// "running" and `handle` is set. A failing command is no error; one that was ended by a limit or
+// cancelled is (`is_error`), with what it had written. What could not be started is the status of
+// `Run`. Every result also tells of background jobs that have ended since the last one
+// (`ended_jobs`).
 //
-// Keeps no state between calls. Safe from any thread.
+// Between calls it keeps one thing: a `workdir` stays for later calls that name none. When that
+// folder has vanished, is a link now, or may not be read any more, the call starts in the start
+// directory and says so in its notes. Safe from any thread.
 class BashTool final : public Tool {
  public:
   // Returns kInvalidOption for a null executor, limits that are zero or contradict each other, or a
@@ -78,10 +90,16 @@ class BashTool final : public Tool {
                                                std::stop_token stop) override;
 
  private:
+  struct Place;
+
   BashTool(std::shared_ptr<Executor> executor, BashToolOptions options);
+  [[nodiscard]] absl::StatusOr<Place> PlaceOf(const std::optional<std::string>& workdir,
+                                              const std::vector<Requirement>& declared);
 
   const std::shared_ptr<Executor> executor_;
   const BashToolOptions options_;
+  std::mutex mutex_;
+  std::string kept_workdir_;  // Resolved; empty: none.
 };
 
 }  // namespace cordon

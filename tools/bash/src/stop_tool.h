@@ -1,0 +1,18 @@
+// The tool `bash_stop`; its contract is in cordon/bash/job_tools.h.
+
+#ifndef CORDON_TOOLS_BASH_STOP_TOOL_H_
+#define CORDON_TOOLS_BASH_STOP_TOOL_H_
+
+#include <memory>
+
+#include "cordon/bash/job_tools.h"
+#include "cordon/sdk/tool.h"
+
+namespace cordon::internal {
+
+// `options` are complete.
+[[nodiscard]] std::unique_ptr<Tool> MakeStopTool(JobToolsOptions options);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_TOOLS_BASH_STOP_TOOL_H_
