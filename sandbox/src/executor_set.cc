@@ -17,6 +17,7 @@
 #include "early_launcher.h"
 #include "environment.h"
 #include "executor.h"
+#include "landlock_report.h"
 #include "namespaces_report.h"
 #include "resource_limits.h"
 #include "scratch.h"
@@ -36,6 +37,7 @@ struct SetParts {
   CompiledLimits limits;
   std::string seccomp_program;
   int landlock_abi = 0;
+  Tier tier = Tier::kNamespaces;
   Variables caller_variables;
   UserIdentity user;
   std::unique_ptr<ScratchFolder> scratch;
@@ -109,8 +111,9 @@ class SandboxExecutorSet final : public ExecutorSet {
       if (!authority.ok()) return authority.status();
       parts.authority = *std::move(authority);
     }
-    parts.plan_inputs = {parts_.profile, folders, parts_.limits.limits, parts_.seccomp_program,
-                         parts_.landlock_abi};
+    parts.plan_inputs = {parts_.profile,       folders,
+                         parts_.limits.limits, parts_.seccomp_program,
+                         parts_.landlock_abi,  parts_.tier};
     parts.report = parts_.report;
     parts.environment =
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
@@ -125,7 +128,8 @@ class SandboxExecutorSet final : public ExecutorSet {
 
   EnvironmentPaths PathsOf(const ScratchFolders& folders) const {
     const ProfileConfig& settings = parts_.profile.Settings();
-    if (Unconfined(parts_.profile)) {
+    // Where there is no view, they are where they are.
+    if (Unconfined(parts_.profile) || parts_.tier == Tier::kLandlock) {
       const bool isolated = settings.home == HomeMode::kIsolated;
       return {isolated ? folders.home : settings.home_root, folders.temporary, folders.cache};
     }
@@ -185,17 +189,24 @@ absl::Status ChooseConfinement(SetParts& parts) {
     parts.report = UnconfinedReport(parts.limits);
     return absl::OkStatus();
   }
-  absl::Status status = CheckSupported(parts.profile);
-  if (!status.ok()) return status;
   const HostProbe& host = ProbeHost(parts.options.scratch_root);
-  status = CheckTier(parts.options.backend, host);
+  const absl::StatusOr<Tier> tier = ChooseTier(parts.options.backend, host);
+  if (!tier.ok()) return tier.status();
+  absl::Status status = CheckSupported(parts.profile);
+  const bool on_host = *tier == Tier::kLandlock;
+  if (status.ok() && on_host) status = CheckSupportedOnHost(parts.profile);
   if (!status.ok()) return status;
-  absl::StatusOr<std::string> seccomp = CompileSeccompProgram();
+  FilterUse use;
+  use.on_host = on_host;
+  use.network = parts.profile.Settings().network == Access::kAllow;
+  absl::StatusOr<std::string> seccomp = CompileSeccompProgram(use);
   if (!seccomp.ok()) return seccomp.status();
   parts.seccomp_program = *std::move(seccomp);
   parts.landlock_abi = host.landlock_abi;
-  parts.limits = CompileLimits(limits, true, root);
-  parts.report = NamespacesReport(parts.profile, host, parts.limits);
+  parts.tier = *tier;
+  parts.limits = CompileLimits(limits, !on_host, root);
+  parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits)
+                         : NamespacesReport(parts.profile, host, parts.limits);
   return absl::OkStatus();
 }
 

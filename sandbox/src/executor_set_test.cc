@@ -72,10 +72,6 @@ TEST_CASE("what this version lacks is refused with its name, never ignored") {
     fixture.config.publish_ports = {8080};
     word = "publish_ports";
   }
-  SECTION("the landlock tier") {
-    fixture.options.backend = Backend::kLandlock;
-    word = "landlock";
-  }
   SECTION("a network boundary over an open network") {
     fixture.config.network = Access::kAllow;
     fixture.config.required_guarantees.network_boundary = true;

@@ -39,6 +39,12 @@ enum LandlockScope : std::uint64_t {
   kLandlockScopeSignal = 1u << 1,
 };
 
+// LANDLOCK_ACCESS_NET_*, ABI 4
+enum LandlockNetworkRight : std::uint64_t {
+  kLandlockBindTcp = 1u << 0,
+  kLandlockConnectTcp = 1u << 1,
+};
+
 // struct landlock_ruleset_attr. Older kernels take it as long as what they do not know is 0.
 struct LandlockRulesetAttributes {
   std::uint64_t handled_access_fs = 0;
@@ -66,6 +72,10 @@ inline constexpr int kLandlockNewestKnownAbi = 7;
 }
 [[nodiscard]] constexpr std::uint64_t LandlockScopesOf(int abi) {
   return abi >= 6 ? std::uint64_t{kLandlockScopeAbstractUnixSocket} | kLandlockScopeSignal : 0;
+}
+
+[[nodiscard]] constexpr std::uint64_t LandlockNetworkRightsOf(int abi) {
+  return abi >= 4 ? std::uint64_t{kLandlockBindTcp} | kLandlockConnectTcp : 0;
 }
 
 // The running kernel's ABI, cut to the newest that is known here; 0 without Landlock.

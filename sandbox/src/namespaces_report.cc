@@ -44,6 +44,10 @@ std::string ReasonFor(std::string_view name, const Profile& profile, const Compi
       profile.Settings().network == Access::kAllow) {
     return "the profile leaves the network open: set network to deny or gated";
   }
+  if (name == "process_boundary") {
+    return "Landlock without scopes cannot keep signals in: that needs Linux 6.12, or the "
+           "namespaces tier";
+  }
   return absl::StrFormat("the %s tier does not give it", report.backend);
 }
 
@@ -76,18 +80,20 @@ absl::Status CheckWorkspace(const std::string& workspace) {
 
 }  // namespace
 
-absl::Status CheckTier(Backend backend, const HostProbe& host) {
-  if (backend == Backend::kLandlock) {
-    return Unavailable(
-        "the landlock tier is not part of this version; use the namespaces tier (Backend::kAuto)");
-  }
-  if (host.tier == Tier::kNamespaces) return absl::OkStatus();
+absl::StatusOr<Tier> ChooseTier(Backend backend, const HostProbe& host) {
+  const bool full = host.tier == Tier::kNamespaces;
+  if (full && backend != Backend::kLandlock) return Tier::kNamespaces;
+  if (backend != Backend::kNamespaces && host.landlock_tier) return Tier::kLandlock;
   std::vector<std::string> failed;
   for (const LayerProbe& layer : host.layers) {
     if (!layer.ok) failed.push_back(LayerText(layer));
   }
-  return Unavailable(
-      absl::StrCat("this host cannot build the namespaces tier: ", absl::StrJoin(failed, "; ")));
+  return Unavailable(absl::StrFormat("this host cannot build the %s: %s",
+                                     backend == Backend::kLandlock ? "landlock tier"
+                                     : backend == Backend::kNamespaces
+                                         ? "namespaces tier"
+                                         : "namespaces tier, nor the landlock tier",
+                                     absl::StrJoin(failed, "; ")));
 }
 
 absl::Status CheckSupported(const Profile& profile) {

@@ -4,6 +4,7 @@
 #define CORDON_SANDBOX_SRC_NAMESPACES_REPORT_H_
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "cordon/sandbox/executor_set.h"
 #include "cordon/sandbox/probe.h"
 #include "cordon/sdk/enforcement_report.h"
@@ -12,9 +13,9 @@
 
 namespace cordon::internal {
 
-// Returns kUnavailable when `host` cannot build the tier that `backend` asks for, naming each layer
-// that failed and the fix.
-[[nodiscard]] absl::Status CheckTier(Backend backend, const HostProbe& host);
+// The tier to use: the best one that `backend` leaves. Returns kUnavailable when `host` cannot
+// build it, naming each layer that failed and the fix.
+[[nodiscard]] absl::StatusOr<Tier> ChooseTier(Backend backend, const HostProbe& host);
 
 // Returns kUnavailable for what a profile asks and this version has not got: it would otherwise be
 // silently ignored.

@@ -43,6 +43,8 @@ struct LandlockRule {
   std::string path;
   std::uint64_t access = 0;
   bool optional = false;
+  std::uint64_t device = 0;  // Refuse (ESTALE) when the path is another object; 0: any.
+  std::uint64_t inode = 0;
 
   friend bool operator==(const LandlockRule&, const LandlockRule&) = default;
 };
@@ -68,6 +70,7 @@ struct SandboxPlan {
   std::string host_name = "cordon";
   std::vector<ViewOp> view;
   std::uint64_t landlock_handled_fs = 0;  // 0: no Landlock.
+  std::uint64_t landlock_handled_net = 0;  // LANDLOCK_ACCESS_NET_*; no port is ever allowed.
   std::uint64_t landlock_scoped = 0;
   std::vector<LandlockRule> landlock_rules;
   std::string seccomp_program;  // An array of struct sock_filter; never empty in a real plan.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "landlock_abi.h"
 #include "unconfined.h"
 
 namespace cordon::internal {
@@ -18,9 +19,20 @@ void PinTargets(absl::Span<const GrantedTarget> targets, std::vector<ViewOp>& op
   }
 }
 
+void PinTargets(absl::Span<const GrantedTarget> targets, std::vector<LandlockRule>& rules) {
+  for (LandlockRule& rule : rules) {
+    for (const GrantedTarget& target : targets) {
+      if (rule.path != target.path) continue;
+      rule.device = target.object.identity.device;
+      rule.inode = target.object.identity.inode;
+    }
+  }
+}
+
 std::shared_ptr<ViewCompiler> MakeViewCompiler(const PlanInputs& inputs) {
   if (inputs.profile.Settings().isolation == Isolation::kUnconfined) return nullptr;
-  return std::make_shared<ViewCompiler>(inputs.profile, inputs.folders, inputs.landlock_abi);
+  return std::make_shared<ViewCompiler>(inputs.profile, inputs.folders, inputs.landlock_abi,
+                                        inputs.tier);
 }
 
 }  // namespace
@@ -66,6 +78,7 @@ absl::StatusOr<ReadyPlan> PlanCompiler::CompileGranted(
   ready.view = *std::move(view);
   SandboxPlan plan = PlanFor(*ready.view);
   PinTargets(targets, plan.view);
+  if (inputs_.tier == Tier::kLandlock) PinTargets(targets, plan.landlock_rules);
   absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered =
       RegisteredPlan::Create(launcher_, plan);
   if (!registered.ok()) return registered.status();
@@ -75,7 +88,11 @@ absl::StatusOr<ReadyPlan> PlanCompiler::CompileGranted(
 
 SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
   SandboxPlan plan;
+  plan.namespaces = inputs_.tier == Tier::kNamespaces;
   plan.host_network = inputs_.profile.Settings().network == Access::kAllow;
+  if (inputs_.tier == Tier::kLandlock && !plan.host_network) {
+    plan.landlock_handled_net = LandlockNetworkRightsOf(inputs_.landlock_abi);
+  }
   plan.view = view.ops;
   plan.landlock_handled_fs = view.landlock_handled_fs;
   plan.landlock_scoped = view.landlock_scoped;

@@ -28,6 +28,7 @@ struct PlanInputs {
   std::vector<ResourceLimit> limits;
   std::string seccomp_program;
   int landlock_abi = 0;
+  Tier tier = Tier::kNamespaces;  // When the profile is not unconfined.
 };
 
 // A plan for one command, and what to look at when that has ended.

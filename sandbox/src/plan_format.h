@@ -45,6 +45,8 @@ struct LandlockRuleRecord {
   std::uint64_t access = 0;
   Text path = 0;
   std::uint32_t optional = 0;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
 };
 
 struct LimitRecord {
@@ -66,6 +68,7 @@ struct PlanHeader {
   List limits;          // LimitRecord
   Bytes seccomp;        // struct sock_filter, aligned to 8.
   std::uint64_t landlock_handled_fs = 0;
+  std::uint64_t landlock_handled_net = 0;
   std::uint64_t landlock_scoped = 0;
 };
 

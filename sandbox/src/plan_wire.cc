@@ -89,7 +89,7 @@ wire::List AddRules(Writer& writer, const std::vector<LandlockRule>& rules) {
   std::vector<wire::LandlockRuleRecord> records;
   records.reserve(rules.size());
   for (const LandlockRule& rule : rules) {
-    records.push_back({rule.access, writer.Add(rule.path), rule.optional});
+    records.push_back({rule.access, writer.Add(rule.path), rule.optional, rule.device, rule.inode});
   }
   return writer.Add(records);
 }
@@ -122,6 +122,7 @@ absl::StatusOr<std::string> EncodePlan(const SandboxPlan& plan) {
   header.limits = writer.Add(limits);
   header.seccomp = writer.AddBytes(plan.seccomp_program);
   header.landlock_handled_fs = plan.landlock_handled_fs;
+  header.landlock_handled_net = plan.landlock_handled_net;
   header.landlock_scoped = plan.landlock_scoped;
   return writer.Finish(header);
 }

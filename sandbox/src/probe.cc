@@ -13,6 +13,7 @@
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/unique_fd.h"
 #include "landlock_abi.h"
+#include "landlock_report.h"
 #include "launcher.h"
 #include "plan.h"
 #include "probe_layers.h"
@@ -148,10 +149,13 @@ class HostProber {
     const Layer* const seccomp_layer[] = {&kSeccompLayer};
     const auto seccomp = all ? std::nullopt : ProbeSeccomp();
     AddChain(seccomp_layer, seccomp, &result_);
+    // What went well among namespaces needs no second attempt without them.
+    result_.landlock_tier = result_.landlock_abi >= kLandlockAbiOfTier && !landlock.has_value() &&
+                            !seccomp.has_value() &&
+                            (all || !Fails({false, true, true}).has_value());
     if (all) {
       result_.tier = Tier::kNamespaces;
-    } else if (!landlock.has_value() && !seccomp.has_value() &&
-               !Fails({false, true, true}).has_value()) {
+    } else if (result_.landlock_tier) {
       result_.tier = Tier::kLandlock;
     }
     return std::move(result_);

@@ -1,6 +1,8 @@
 #include "seccomp_filter.h"
 
 #include <linux/audit.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -8,18 +10,19 @@
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "bpf_writer.h"
 #include "cordon/sdk/status.h"
-#include "seccomp_program.h"
 #include "syscall_policy.h"
 
 namespace cordon::internal {
@@ -39,6 +42,15 @@ constexpr std::uint32_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_
                                           CLONE_NEWNET;
 constexpr std::uint32_t kHarmlessPersonality = ADDR_NO_RANDOMIZE | UNAME26 | PER_LINUX32;
 
+constexpr std::uint32_t kTypingIoctls[] = {TIOCSTI, TIOCLINUX};
+// ext4 and what all share ('f'), xfs, btrfs, f2fs: flags, versions, subvolumes, encryption.
+constexpr std::uint32_t kFileIoctlTypes[] = {'f', 'X', 0x94, 0xf5};
+constexpr std::uint32_t kHarmlessFileIoctls[] = {
+    FS_IOC_GETFLAGS, FS_IOC_GETVERSION, FS_IOC_FIEMAP, FS_IOC_FSGETXATTR,
+    FICLONE,         FICLONERANGE,      FIDEDUPERANGE, FIGETBSZ};
+constexpr std::uint32_t kSocketTypeMask = 0xf;  // Above are SOCK_CLOEXEC and SOCK_NONBLOCK.
+constexpr std::uint32_t kIoPriorityOfUser = 3;  // IOPRIO_WHO_USER
+
 // The low 32 bits of an argument: what the kernel takes of those that are checked here, all of them
 // `int` or `unsigned`. Both architectures are little-endian.
 constexpr std::uint32_t ArgumentOffset(int index) {
@@ -47,13 +59,15 @@ constexpr std::uint32_t ArgumentOffset(int index) {
 
 class FilterWriter {
  public:
-  explicit FilterWriter(std::uint32_t architecture) : architecture_(architecture) {}
+  FilterWriter(std::uint32_t architecture, const FilterUse& use)
+      : architecture_(architecture), use_(use) {}
 
   absl::StatusOr<std::string> Build() {
     kill_ = writer_.Return(SECCOMP_RET_KILL_PROCESS);
     unknown_ = Refuse(ENOSYS);
     refused_ = Refuse(EPERM);
     allow_ = writer_.Return(SECCOMP_RET_ALLOW);
+    if (use_.on_host) SetForHost();
     for (const CheckedCall& call : CheckedCalls()) Set(call.name, Check(call.check));
     for (const RefusedCall& call : RefusedCalls()) Set(call.name, Refuse(call.error_number));
     for (const char* name : AllowedCalls()) Set(name, allow_);
@@ -74,9 +88,17 @@ class FilterWriter {
     return writer_.Return(SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error_number));
   }
 
+  // What is set here stands, whatever the lists for every tier say.
+  void SetForHost() {
+    for (const RefusedCall& call : RefusedOnHost()) Set(call.name, Refuse(call.error_number));
+    for (const CheckedCall& call : CheckedOnHost()) Set(call.name, Check(call.check));
+    for (const char* name : MetadataCalls()) Set(name, refused_);
+    for (const auto& [number, verdict] : verdicts_) decided_.insert(number);
+  }
+
   void Set(const char* name, Label verdict) {
     const int number = CallNumber(name, architecture_);
-    if (number < 0) return;
+    if (number < 0 || decided_.contains(static_cast<std::uint32_t>(number))) return;
     if (!verdicts_.emplace(static_cast<std::uint32_t>(number), verdict).second) conflict_ = name;
   }
 
@@ -87,12 +109,28 @@ class FilterWriter {
       case ArgumentCheck::kUnshare:
         return RefuseBits(0, kNamespaceFlags | CLONE_NEWTIME);
       case ArgumentCheck::kSocket:
-        return CheckSocket();
+        return CheckSocket(allow_);
       case ArgumentCheck::kSocketPair:
         return writer_.Load(ArgumentOffset(0),
                             writer_.Branch(BPF_JEQ, AF_UNIX, allow_, Refuse(EAFNOSUPPORT)));
       case ArgumentCheck::kIoctl:
-        return CheckOneOf(1, {{TIOCSTI, TIOCLINUX}}, refused_, allow_);
+        return CheckOneOf(1, kTypingIoctls, refused_, allow_);
+      case ArgumentCheck::kNetworkSocket:
+        return use_.network ? CheckSocket(Refuse(EACCES)) : Refuse(EACCES);
+      case ArgumentCheck::kBoundPair: {
+        Label type = writer_.Branch(BPF_JEQ, SOCK_DGRAM, Refuse(EACCES), allow_);
+        type = writer_.Load(ArgumentOffset(1), writer_.And(kSocketTypeMask, type));
+        return writer_.Load(ArgumentOffset(0),
+                            writer_.Branch(BPF_JEQ, AF_UNIX, type, Refuse(EAFNOSUPPORT)));
+      }
+      case ArgumentCheck::kOwnProcess:
+        return writer_.Load(ArgumentOffset(0), writer_.Branch(BPF_JEQ, 0, allow_, refused_));
+      case ArgumentCheck::kOwnPriority:
+        return CheckPriority(PRIO_USER);
+      case ArgumentCheck::kOwnIoPriority:
+        return CheckPriority(kIoPriorityOfUser);
+      case ArgumentCheck::kFileIoctl:
+        return CheckFileIoctl();
       case ArgumentCheck::kPersonality: {
         constexpr std::uint32_t kQuery = 0xffffffff;
         return writer_.Load(
@@ -113,15 +151,34 @@ class FilterWriter {
     return writer_.Load(ArgumentOffset(argument), no);
   }
 
-  Label CheckSocket() {
+  // Of the caller itself or its process group, not of all processes of its user.
+  Label CheckPriority(std::uint32_t user) {
+    const Label who = writer_.Load(ArgumentOffset(1), writer_.Branch(BPF_JEQ, 0, allow_, refused_));
+    return writer_.Load(ArgumentOffset(0), writer_.Branch(BPF_JEQ, user, refused_, who));
+  }
+
+  // Whole types of calls are refused but for those that are known to change nothing, or only what
+  // the descriptor is open for writing on.
+  Label CheckFileIoctl() {
+    const Label unsupported = Refuse(ENOTTY);
+    Label type = allow_;
+    for (const std::uint32_t refused : kFileIoctlTypes) {
+      type = writer_.Branch(BPF_JEQ, refused << 8U, unsupported, type);
+    }
+    type = writer_.And(0xff00, type);
+    return CheckOneOf(
+        1, kTypingIoctls, refused_,
+        CheckOneOf(1, kHarmlessFileIoctls, allow_, writer_.Load(ArgumentOffset(1), type)));
+  }
+
+  Label CheckSocket(Label local) {
     const Label bad_protocol = Refuse(EPROTONOSUPPORT);
     constexpr std::uint32_t kProtocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP,
                                             IPPROTO_ICMPV6};
     const Label protocol = CheckOneOf(2, kProtocols, allow_, bad_protocol);
     Label type = writer_.Branch(BPF_JEQ, SOCK_DGRAM, protocol, refused_);
     type = writer_.Branch(BPF_JEQ, SOCK_STREAM, protocol, type);
-    constexpr std::uint32_t kTypeMask = 0xf;  // Above are SOCK_CLOEXEC and SOCK_NONBLOCK.
-    type = writer_.And(kTypeMask, type);
+    type = writer_.And(kSocketTypeMask, type);
     type = writer_.Load(ArgumentOffset(1), type);
     constexpr std::uint32_t kRoute[] = {NETLINK_ROUTE};
     const Label netlink = CheckOneOf(2, kRoute, allow_, bad_protocol);
@@ -129,7 +186,7 @@ class FilterWriter {
     family = writer_.Branch(BPF_JEQ, AF_NETLINK, netlink, family);
     family = writer_.Branch(BPF_JEQ, AF_INET6, type, family);
     family = writer_.Branch(BPF_JEQ, AF_INET, type, family);
-    family = writer_.Branch(BPF_JEQ, AF_UNIX, allow_, family);
+    family = writer_.Branch(BPF_JEQ, AF_UNIX, local, family);
     return writer_.Load(ArgumentOffset(0), family);
   }
 
@@ -169,12 +226,14 @@ class FilterWriter {
   }
 
   const std::uint32_t architecture_;
+  const FilterUse use_;
   BpfWriter writer_;
   Label kill_ = 0;
   Label unknown_ = 0;
   Label refused_ = 0;
   Label allow_ = 0;
   std::map<std::uint32_t, Label> verdicts_;
+  std::set<std::uint32_t> decided_;  // By `SetForHost`.
   std::string conflict_;
 };
 
@@ -182,16 +241,16 @@ class FilterWriter {
 
 std::uint32_t NativeArchitecture() { return seccomp_arch_native(); }
 
-absl::StatusOr<std::string> BuildSeccompProgram(std::uint32_t architecture) {
+absl::StatusOr<std::string> BuildSeccompProgram(std::uint32_t architecture, const FilterUse& use) {
   if (architecture != SCMP_ARCH_X86_64 && architecture != SCMP_ARCH_AARCH64) {
     return MakeError(ErrorCode::kUnavailable,
                      "there is no system call filter for this architecture");
   }
-  return FilterWriter(architecture).Build();
+  return FilterWriter(architecture, use).Build();
 }
 
-absl::StatusOr<std::string> CompileSeccompProgram() {
-  return BuildSeccompProgram(NativeArchitecture());
+absl::StatusOr<std::string> CompileSeccompProgram(const FilterUse& use) {
+  return BuildSeccompProgram(NativeArchitecture(), use);
 }
 
 }  // namespace cordon::internal

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "seccomp_program.h"
 
 namespace cordon::internal {
 
@@ -20,7 +21,8 @@ namespace cordon::internal {
 // It decides by a binary search over ranges of numbers instead of libseccomp's one comparison per
 // call: the kernel checks and compiles a filter anew in each spawn, and that costs in proportion to
 // its length (here about a third).
-[[nodiscard]] absl::StatusOr<std::string> BuildSeccompProgram(std::uint32_t architecture);
+[[nodiscard]] absl::StatusOr<std::string> BuildSeccompProgram(std::uint32_t architecture,
+                                                              const FilterUse& use = {});
 
 }  // namespace cordon::internal
 

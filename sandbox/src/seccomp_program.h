@@ -9,9 +9,19 @@
 
 namespace cordon::internal {
 
+// What a filter is for. The default is that of the namespaces tier.
+struct FilterUse {
+  // The landlock tier: nothing but rules stands between the command and the host.
+  bool on_host = false;
+  // With `on_host`: sockets of the internet families may be made.
+  bool network = false;
+
+  friend bool operator==(const FilterUse&, const FilterUse&) = default;
+};
+
 // An array of struct sock_filter, for `SandboxPlan::seccomp_program`. Returns kUnavailable on an
 // architecture that it does not know.
-[[nodiscard]] absl::StatusOr<std::string> CompileSeccompProgram();
+[[nodiscard]] absl::StatusOr<std::string> CompileSeccompProgram(const FilterUse& use = {});
 
 }  // namespace cordon::internal
 

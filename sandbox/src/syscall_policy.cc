@@ -112,6 +112,48 @@ constexpr CheckedCall kChecked[] = {
     {"personality", ArgumentCheck::kPersonality},
 };
 
+constexpr RefusedCall kRefusedOnHost[] = {
+    // IPC objects and message queues of the same user are the host's.
+    {"shmget", ENOSYS}, {"shmat", ENOSYS}, {"shmctl", ENOSYS}, {"shmdt", ENOSYS},
+    {"semget", ENOSYS}, {"semop", ENOSYS}, {"semctl", ENOSYS}, {"semtimedop", ENOSYS},
+    {"msgget", ENOSYS}, {"msgsnd", ENOSYS}, {"msgrcv", ENOSYS}, {"msgctl", ENOSYS},
+    {"mq_open", ENOSYS}, {"mq_unlink", ENOSYS}, {"mq_timedsend", ENOSYS},
+    {"mq_timedreceive", ENOSYS}, {"mq_notify", ENOSYS}, {"mq_getsetattr", ENOSYS},
+    // Attributes, as on a file system that has none; programs go on without.
+    {"setxattr", EOPNOTSUPP}, {"lsetxattr", EOPNOTSUPP}, {"fsetxattr", EOPNOTSUPP},
+    {"setxattrat", EOPNOTSUPP}, {"removexattr", EOPNOTSUPP}, {"lremovexattr", EOPNOTSUPP},
+    {"fremovexattr", EOPNOTSUPP}, {"removexattrat", EOPNOTSUPP}, {"file_setattr", EOPNOTSUPP},
+    {"getxattr", EOPNOTSUPP}, {"lgetxattr", EOPNOTSUPP}, {"fgetxattr", EOPNOTSUPP},
+    {"getxattrat", EOPNOTSUPP}, {"listxattr", EOPNOTSUPP}, {"llistxattr", EOPNOTSUPP},
+    {"flistxattr", EOPNOTSUPP}, {"listxattrat", EOPNOTSUPP},
+    // What happens in a folder that may not be read.
+    {"inotify_add_watch", EACCES},
+    // Other processes
+    {"process_madvise", EPERM}, {"process_mrelease", EPERM},
+    // The host's mounts
+    {"statmount", EPERM}, {"listmount", EPERM},
+};
+
+constexpr CheckedCall kCheckedOnHost[] = {
+    {"socket", ArgumentCheck::kNetworkSocket},
+    {"socketpair", ArgumentCheck::kBoundPair},
+    {"ioctl", ArgumentCheck::kFileIoctl},
+    {"prlimit64", ArgumentCheck::kOwnProcess},
+    {"sched_setparam", ArgumentCheck::kOwnProcess},
+    {"sched_setscheduler", ArgumentCheck::kOwnProcess},
+    {"sched_setaffinity", ArgumentCheck::kOwnProcess},
+    {"sched_setattr", ArgumentCheck::kOwnProcess},
+    {"migrate_pages", ArgumentCheck::kOwnProcess},
+    {"move_pages", ArgumentCheck::kOwnProcess},
+    {"setpriority", ArgumentCheck::kOwnPriority},
+    {"ioprio_set", ArgumentCheck::kOwnIoPriority},
+};
+
+constexpr const char* kMetadata[] = {
+    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "utime",
+    "utimes", "futimesat", "utimensat",
+};
+
 struct NewCall {
   std::string_view name;
   int number;
@@ -135,6 +177,9 @@ constexpr int kUretprobeOnX86 = 335;
 std::span<const char* const> AllowedCalls() { return kAllowed; }
 std::span<const RefusedCall> RefusedCalls() { return kRefused; }
 std::span<const CheckedCall> CheckedCalls() { return kChecked; }
+std::span<const RefusedCall> RefusedOnHost() { return kRefusedOnHost; }
+std::span<const CheckedCall> CheckedOnHost() { return kCheckedOnHost; }
+std::span<const char* const> MetadataCalls() { return kMetadata; }
 
 int CallNumber(const char* name, unsigned architecture) {
   const int number = seccomp_syscall_resolve_name_arch(architecture, name);

@@ -16,6 +16,14 @@ enum class ArgumentCheck {
   kSocketPair,   // unix only.
   kIoctl,        // Nothing that types into a terminal: TIOCSTI, TIOCLINUX.
   kPersonality,  // Address randomisation and names; not READ_IMPLIES_EXEC.
+  // Where nothing but rules stands between the command and the host (the landlock tier):
+  kNetworkSocket,  // As kSocket without unix: connect(2) to a host's socket could not be told
+                   // apart.
+  kBoundPair,      // unix pairs of which neither end can be given another address.
+  kOwnProcess,     // Argument 0, a process, is 0: the caller itself.
+  kOwnPriority,    // setpriority(2) of the caller or its process group.
+  kOwnIoPriority,  // ioprio_set(2), the same.
+  kFileIoctl,      // As kIoctl, and nothing that changes a file by a descriptor that only reads it.
 };
 
 struct CheckedCall {
@@ -31,6 +39,13 @@ struct RefusedCall {
 [[nodiscard]] std::span<const char* const> AllowedCalls();
 [[nodiscard]] std::span<const RefusedCall> RefusedCalls();
 [[nodiscard]] std::span<const CheckedCall> CheckedCalls();
+
+// What the landlock tier decides differently: there the command shares the host's processes, IPC
+// and network, and Landlock covers neither the metadata of files nor unix sockets by path.
+[[nodiscard]] std::span<const RefusedCall> RefusedOnHost();
+[[nodiscard]] std::span<const CheckedCall> CheckedOnHost();
+// Those that change the mode, owner or times of a file.
+[[nodiscard]] std::span<const char* const> MetadataCalls();
 
 // The number of a call on `architecture` (SCMP_ARCH_*), also of those newer than libseccomp;
 // negative when the architecture does not have it or nobody knows it.

@@ -10,6 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "cordon/sdk/path_identity.h"
 #include "hard_links.h"
+#include "host_places.h"
+#include "host_rules.h"
+#include "landlock_report.h"
 #include "listed_sockets.h"
 #include "protected_paths.h"
 #include "unix_socket_table.h"
@@ -36,9 +39,12 @@ class Compilation {
               ViewMemory& memory)
       : profile_(profile), paths_(paths), scratch_(scratch), memory_(memory) {}
 
-  absl::StatusOr<CompiledView> Run(int landlock_abi);
+  absl::StatusOr<CompiledView> Run(Tier tier, int landlock_abi);
 
  private:
+  absl::Status Collect(Tier tier);
+  absl::StatusOr<CompiledView> FinishView(int landlock_abi);
+  absl::StatusOr<CompiledView> FinishOnHost(int landlock_abi);
   void OpenLinkedWorktree();
   void AddSystem();
   absl::Status LookBelowRoots();
@@ -68,22 +74,34 @@ class Compilation {
   CompiledView view_;
 };
 
-absl::StatusOr<CompiledView> Compilation::Run(int landlock_abi) {
+absl::StatusOr<CompiledView> Compilation::Run(Tier tier, int landlock_abi) {
+  if (absl::Status status = Collect(tier); !status.ok()) return status;
+  return tier == Tier::kLandlock ? FinishOnHost(landlock_abi) : FinishView(landlock_abi);
+}
+
+absl::Status Compilation::Collect(Tier tier) {
   OpenLinkedWorktree();
   places_ = FindRulePlaces(paths_);
-  AddSystem();
+  if (tier == Tier::kLandlock) {
+    AddHostPlaces(paths_, scratch_, builder_);
+  } else {
+    AddSystem();
+  }
   AddRulePlaces(paths_, places_, builder_, view_.absent, view_.entries);
-  absl::Status status = LookBelowRoots();
-  if (!status.ok()) return status;
+  if (absl::Status status = LookBelowRoots(); !status.ok()) return status;
   AddMatches();
   AddProtected();
   AddUnseen();
-  AddSockets();
+  // Without a view no socket can be covered, and so the filter lets none be made.
+  if (tier != Tier::kLandlock) AddSockets();
   AddOtherNames();
   HideScratch();
+  return absl::OkStatus();
+}
 
+absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {
   view_.ops = builder_.Build();
-  status = MakeMountPoints();
+  absl::Status status = MakeMountPoints();
   if (!status.ok()) return status;
   std::erase_if(view_.absent,
                 [this](const AbsentName& name) { return !builder_.IsWritable(name.path); });
@@ -91,6 +109,20 @@ absl::StatusOr<CompiledView> Compilation::Run(int landlock_abi) {
   view_.landlock_scoped = LandlockScopes(landlock_abi);
   view_.landlock_rules = ViewLandlockRules(landlock_abi, builder_.writable_roots());
   DescribeFiles();
+  DescribeGlobs();
+  return std::move(view_);
+}
+
+absl::StatusOr<CompiledView> Compilation::FinishOnHost(int landlock_abi) {
+  const Wishes wishes = HostWishes(builder_);
+  absl::StatusOr<HostRules> compiled = CompileHostRules(wishes, landlock_abi);
+  if (!compiled.ok()) return compiled.status();
+  std::erase_if(view_.absent,
+                [&wishes](const AbsentName& name) { return !IsWritableOnHost(wishes, name.path); });
+  view_.landlock_handled_fs = LandlockFileRights(landlock_abi);
+  view_.landlock_scoped = LandlockScopes(landlock_abi);
+  for (ReportEntry& entry : HostFileEntries(*compiled)) view_.entries.push_back(std::move(entry));
+  view_.landlock_rules = std::move(compiled->rules);
   DescribeGlobs();
   return std::move(view_);
 }
@@ -312,7 +344,7 @@ void Compilation::DescribeGlobs() {
   }
   if (protects) {
     Describe("protected_paths", FeatureStatus::kEnforced,
-             absl::StrCat("read-only, their folders pinned; ", view_.absent.size(),
+             absl::StrCat("read-only, and their folders keep their place; ", view_.absent.size(),
                           " names that do not exist are removed after the command when it made "
                           "them"));
   }
@@ -335,10 +367,11 @@ bool IsSame(const CompiledView& a, const CompiledView& b) {
 
 struct ViewCompiler::Memory : ViewMemory {};
 
-ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi)
+ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi, Tier tier)
     : profile_(std::move(profile)),
       scratch_(std::move(scratch)),
       landlock_abi_(landlock_abi),
+      tier_(tier),
       memory_(std::make_unique<Memory>()) {}
 
 ViewCompiler::~ViewCompiler() = default;
@@ -346,7 +379,7 @@ ViewCompiler::~ViewCompiler() = default;
 absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile(const PathPolicy& paths) {
   const std::lock_guard lock(mutex_);
   absl::StatusOr<CompiledView> view =
-      Compilation(profile_, paths, scratch_, *memory_).Run(landlock_abi_);
+      Compilation(profile_, paths, scratch_, *memory_).Run(tier_, landlock_abi_);
   if (!view.ok()) return view.status();
   if (last_ == nullptr || !IsSame(*last_, *view)) {
     last_ = std::make_shared<const CompiledView>(*std::move(view));
@@ -366,9 +399,10 @@ std::vector<std::string> ViewCompiler::ChangedProtected(const CompiledView& view
 }
 
 absl::StatusOr<CompiledView> CompileView(const Profile& profile, const PathPolicy& paths,
-                                         const ScratchFolders& scratch, int landlock_abi) {
+                                         const ScratchFolders& scratch, int landlock_abi,
+                                         Tier tier) {
   ViewMemory memory;
-  return Compilation(profile, paths, scratch, memory).Run(landlock_abi);
+  return Compilation(profile, paths, scratch, memory).Run(tier, landlock_abi);
 }
 
 }  // namespace cordon::internal

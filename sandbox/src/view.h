@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cordon/sandbox/probe.h"
 #include "cordon/sdk/enforcement_report.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/profile.h"
@@ -38,6 +39,7 @@ struct AbsentName {
   friend bool operator==(const AbsentName&, const AbsentName&) = default;
 };
 
+// With `Tier::kLandlock` there is no view: `ops` is empty, and the rules speak of the host's paths.
 struct CompiledView {
   std::vector<ViewOp> ops;
   std::uint64_t landlock_handled_fs = 0;
@@ -54,8 +56,10 @@ struct CompiledView {
 // `ScratchFolders::temporary`. Safe from any thread.
 class ViewCompiler {
  public:
-  // `landlock_abi` as landlock_create_ruleset(2) reports it; 0 without Landlock.
-  ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi);
+  // `landlock_abi` as landlock_create_ruleset(2) reports it; 0 without Landlock, which the
+  // landlock tier must have. `tier` is not kNone.
+  ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi,
+               Tier tier = Tier::kNamespaces);
   ~ViewCompiler();
 
   // The view for `paths`: the profile's policy, or that of a command with redeemed grants. To be
@@ -74,6 +78,7 @@ class ViewCompiler {
   const Profile profile_;
   const ScratchFolders scratch_;
   const int landlock_abi_;
+  const Tier tier_;
   struct Memory;
   std::mutex mutex_;
   std::unique_ptr<Memory> memory_;
@@ -84,7 +89,8 @@ class ViewCompiler {
 [[nodiscard]] absl::StatusOr<CompiledView> CompileView(const Profile& profile,
                                                        const PathPolicy& paths,
                                                        const ScratchFolders& scratch,
-                                                       int landlock_abi);
+                                                       int landlock_abi,
+                                                       Tier tier = Tier::kNamespaces);
 
 // After a run: removes what was created under the absent names and says which, as absolute paths.
 [[nodiscard]] std::vector<std::string> UndoCreatedNames(const std::vector<AbsentName>& absent);

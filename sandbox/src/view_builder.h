@@ -53,6 +53,10 @@ class ViewBuilder {
   // A mount point of the host below a root: pins below it belong to it.
   void AddMountPoint(const std::string& path) { mount_points_.insert(path); }
 
+  // What was asked for so far, before `Build`.
+  [[nodiscard]] const std::map<std::string, Wish>& wishes() const { return wishes_; }
+  [[nodiscard]] const std::vector<ViewOp>& extra_ops() const { return ops_; }
+
   // The steps, each after those for the folders above it. Call it once.
   [[nodiscard]] std::vector<ViewOp> Build();
 

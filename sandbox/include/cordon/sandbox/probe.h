@@ -31,7 +31,8 @@ struct LayerProbe {
 };
 
 struct HostProbe {
-  Tier tier = Tier::kNone;
+  Tier tier = Tier::kNone;     // The best one.
+  bool landlock_tier = false;  // Whether `Tier::kLandlock` can be built, also when a better one can.
   int landlock_abi = 0;  // 0: the kernel has no Landlock, or it is switched off.
   std::vector<LayerProbe> layers;
 };

@@ -1,0 +1,126 @@
+#include "landlock_report.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "cordon/sdk/status.h"
+#include "landlock_abi.h"
+
+namespace cordon::internal {
+namespace {
+
+constexpr std::size_t kNamedFolders = 5;
+
+// The first few, and how many more there are.
+std::string Some(const std::vector<std::string>& folders) {
+  const std::size_t shown = std::min(folders.size(), kNamedFolders);
+  std::string text = absl::StrJoin(folders.begin(), folders.begin() + shown, ", ");
+  if (folders.size() > shown) absl::StrAppend(&text, " and ", folders.size() - shown, " more");
+  return text;
+}
+
+ReportEntry ProcessEntry(bool scoped) {
+  if (!scoped) {
+    return {"process", FeatureStatus::kNarrowed,
+            "Landlock without scopes: processes of the same user can be signalled; that needs "
+            "Linux 6.12"};
+  }
+  return {"process", FeatureStatus::kEnforced,
+          "Landlock ends signals, tracing and the files of /proc at the command's own tree; no "
+          "capabilities, no_new_privs, seccomp"};
+}
+
+ReportEntry NetworkEntry(bool open) {
+  if (open) return {"network", FeatureStatus::kUnenforced, "the profile allows the host's network"};
+  return {"network", FeatureStatus::kEnforced, "no socket can be made, not even for the loopback"};
+}
+
+ReportEntry Narrowed(std::string_view feature, std::string_view detail) {
+  return {std::string(feature), FeatureStatus::kNarrowed, std::string(detail)};
+}
+
+}  // namespace
+
+absl::Status CheckSupportedOnHost(const Profile& profile) {
+  const ProfileConfig& settings = profile.Settings();
+  std::vector<std::string> missing;
+  if (!settings.unix_sockets.empty()) missing.emplace_back("unix_sockets");
+  const bool open = settings.network == Access::kAllow;
+  if (!open && !settings.network_targets.empty()) missing.emplace_back("network_targets");
+  if (!open && !settings.loopback_ports.empty()) missing.emplace_back("loopback_ports");
+  if (!open && !settings.publish_ports.empty()) missing.emplace_back("publish_ports");
+  if (missing.empty()) return absl::OkStatus();
+  return MakeError(
+      ErrorCode::kUnavailable,
+      absl::StrFormat("the profile sets %s, which the landlock tier cannot give: remove them, or "
+                      "make the namespaces tier possible (cordon doctor says how)",
+                      absl::StrJoin(missing, ", ")));
+}
+
+CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
+                             const CompiledLimits& limits) {
+  const bool open = profile.Settings().network == Access::kAllow;
+  const bool scoped = LandlockScopesOf(host.landlock_abi) != 0;
+  CompileReport report;
+  report.backend = std::string(TierName(Tier::kLandlock));
+  report.level = Level::kDegraded;
+  // The supervisor is out of the command's reach and ends its descendants, but has to find them.
+  report.lifetime = LifetimeContainment::kBestEffort;
+  report.guarantees.process_boundary = scoped;
+  report.guarantees.write_boundary = true;
+  report.guarantees.read_boundary = true;
+  report.guarantees.env_scrub = true;
+  report.guarantees.network_boundary = !open;
+  report.guarantees.address_network = !open;
+  report.guarantees.target_network = !open;
+  report.guarantees.resource_limits = limits.whole_tree;
+  report.entries = {
+      ProcessEntry(scoped),
+      {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"},
+      NetworkEntry(open),
+      Narrowed("unix_sockets",
+               "no unix socket can be made but connected pairs: no rule could keep the command "
+               "from those of the host"),
+      Narrowed("proc",
+               "no folder of a process in /proc can be opened, not even the command's own; links "
+               "such as /proc/self/exe and /dev/fd work"),
+      Narrowed("temporary_files",
+               "/tmp, /var/tmp and /dev/shm are the host's and closed; TMPDIR is a private folder, "
+               "shared memory and semaphores by name cannot be made"),
+      Narrowed("ipc", "System V IPC and message queues are the host's and closed"),
+      Narrowed("terminals", "the command cannot make pseudo-terminals"),
+      Narrowed("metadata",
+               "modes, owners, times and attributes of files cannot be changed; which names exist, "
+               "and their size and times, can be seen everywhere"),
+      Narrowed("lifetime",
+               "a supervisor ends all descendants; one that forks faster than it is found may "
+               "outlast the command")};
+  report.entries.insert(report.entries.end(), limits.entries.begin(), limits.entries.end());
+  return report;
+}
+
+std::vector<ReportEntry> HostFileEntries(const HostRules& rules) {
+  std::vector<ReportEntry> entries = {{"filesystem.read", FeatureStatus::kEnforced,
+                                       "Landlock lets the command open only what the policy reads"},
+                                      {"filesystem.write", FeatureStatus::kEnforced,
+                                       "Landlock ends writing at the writable roots"}};
+  const auto add = [&entries](std::string_view feature, std::vector<std::string> folders,
+                              std::string_view what) {
+    if (folders.empty()) return;
+    entries.push_back(Narrowed(feature, absl::StrCat(Some(folders), std::string(what))));
+  };
+  add("filesystem.write", rules.fixed,
+      ": nothing can be made, moved or removed directly in them, since something below may not be "
+      "changed and Landlock allows whole trees only; what is in them can be changed");
+  add("filesystem.read", rules.unlisted,
+      ": cannot be listed, and what appears directly in them later cannot be read, since something "
+      "below is denied");
+  add("filesystem.read", rules.unseen, ": cannot be listed by this user, so nothing in it is open");
+  return entries;
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,34 @@
+// What the landlock tier can promise for a profile. It shares the host's paths, processes and
+// network with the command, so it says of each what is narrower than with namespaces.
+
+#ifndef CORDON_SANDBOX_SRC_LANDLOCK_REPORT_H_
+#define CORDON_SANDBOX_SRC_LANDLOCK_REPORT_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cordon/sandbox/probe.h"
+#include "cordon/sdk/enforcement_report.h"
+#include "cordon/sdk/profile.h"
+#include "host_rules.h"
+#include "resource_limits.h"
+
+namespace cordon::internal {
+
+// Truncation is a right of its own only from this version on (Linux 6.2): before, a file could be
+// emptied by its path.
+inline constexpr int kLandlockAbiOfTier = 3;
+
+// Returns kUnavailable for what a profile asks that only a view or a network namespace could give.
+[[nodiscard]] absl::Status CheckSupportedOnHost(const Profile& profile);
+
+// The report but for its entries about files.
+[[nodiscard]] CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
+                                           const CompiledLimits& limits);
+
+// What `rules` mean for files.
+[[nodiscard]] std::vector<ReportEntry> HostFileEntries(const HostRules& rules);
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_LANDLOCK_REPORT_H_

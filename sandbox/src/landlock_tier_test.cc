@@ -1,0 +1,161 @@
+// Commands in the landlock tier, which is forced where the host could do better.
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "cordon/sdk/status.h"
+#include "descriptor_testing.h"
+#include "executor_testing.h"
+#include "landlock_abi.h"
+#include "support/catch.h"
+
+namespace cordon::internal {
+namespace {
+
+using testing::DescriptorGuard;
+using testing::Exists;
+using testing::SandboxFixture;
+using testing::TemporaryFolder;
+namespace fs = std::filesystem;
+
+#define NEEDS_SCOPED_LANDLOCK()                                         \
+  if (LandlockScopesOf(QueryLandlockAbi()) == 0) {                      \
+    CORDON_SKIP("landlock", "this kernel has no Landlock with scopes"); \
+  }                                                                     \
+  static_assert(true)
+
+class LandlockFixture : public SandboxFixture {
+ public:
+  LandlockFixture() { options.backend = Backend::kLandlock; }
+
+  void Write(const std::string& path, const std::string& text = "text\n") const {
+    const fs::path file = fs::path(workspace()) / path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  [[nodiscard]] std::string Read(const std::string& path) const {
+    std::ifstream file(workspace() + "/" + path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+std::string Status(const RunResult& result) {
+  std::string text = result.standard_output.head;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+TEST_CASE("the landlock tier says what it is and claims no more than it holds") {
+  NEEDS_SCOPED_LANDLOCK();
+  const DescriptorGuard guard;
+  LandlockFixture fixture;
+  const CompileReport& report = fixture.set().Report();
+  CHECK(report.backend == "landlock");
+  CHECK(report.level == Level::kDegraded);
+  CHECK(report.lifetime == LifetimeContainment::kBestEffort);
+  CHECK(report.guarantees.write_boundary);
+  CHECK(report.guarantees.read_boundary);
+  CHECK(report.guarantees.env_scrub);
+  const RunResult result = fixture.Shell("echo x >made; cat made; exit 3");
+  CHECK(result.outcome.code == 3);
+  CHECK(result.standard_output.head == "x\n");
+  CHECK(result.report.backend == "landlock");
+}
+
+TEST_CASE("the landlock tier keeps a command from what it may not read or write") {
+  NEEDS_SCOPED_LANDLOCK();
+  LandlockFixture fixture;
+  const TemporaryFolder outside;
+  std::ofstream(outside / "secret") << "CONFIDENTIAL\n";
+  const std::string act = "cat " + (outside / "secret") + "; echo x >" + (outside / "new") +
+                          "; ls " + outside.path() + " && echo listed; true";
+  const RunResult refused = fixture.Shell(act);
+  CHECK(Status(refused).empty());
+  CHECK_FALSE(Exists(outside / "new"));
+  fixture.DropSet();
+  fixture.config.additional_roots = {{outside.path(), Access::kAllow, Access::kAllow}};
+  CHECK(Status(fixture.Shell(act)) == "CONFIDENTIAL\nnew\nsecret\nlisted");
+  CHECK(Exists(outside / "new"));
+}
+
+TEST_CASE("the landlock tier protects what git runs, and lets the rest be changed") {
+  NEEDS_SCOPED_LANDLOCK();
+  LandlockFixture fixture;
+  for (const char* file : {".git/HEAD", ".git/config", ".git/hooks/sample", ".git/objects/x",
+                           ".git/refs/x", "src/main"}) {
+    fixture.Write(file);
+  }
+  const RunResult result = fixture.Shell(
+      "echo x >>.git/config; echo x >.git/hooks/pre-commit; mv .git moved; rm .git/config; "
+      "ln -f src/main .git/hooks/sample; echo more >>src/main; echo new >src/new; cat .git/config");
+  CHECK(Status(result) == "text");
+  CHECK(fixture.Read(".git/config") == "text\n");
+  CHECK(fixture.Read(".git/hooks/sample") == "text\n");
+  CHECK_FALSE(Exists(fixture.workspace() + "/.git/hooks/pre-commit"));
+  CHECK_FALSE(Exists(fixture.workspace() + "/moved"));
+  CHECK(fixture.Read("src/main") == "text\nmore\n");
+  CHECK(fixture.Read("src/new") == "new\n");
+}
+
+TEST_CASE("the landlock tier hides what is denied below an allowed folder") {
+  NEEDS_SCOPED_LANDLOCK();
+  LandlockFixture fixture;
+  fixture.Write("app/.env", "CONFIDENTIAL\n");
+  fixture.Write("app/code", "code\n");
+  fixture.Write("keys/key", "CONFIDENTIAL\n");
+  fixture.config.deny_read = {"**/.env", "keys"};
+  const RunResult result = fixture.Shell(
+      "cat app/code; cat app/.env keys/key; mv app/.env app/x; mv keys k; ln app/.env y; "
+      "cat app/x y k/key; true");
+  CHECK(Status(result) == "code");
+  CHECK(fixture.Read("app/.env") == "CONFIDENTIAL\n");
+  CHECK(fixture.Read("keys/key") == "CONFIDENTIAL\n");
+}
+
+TEST_CASE("the landlock tier lets no process of the host be signalled or looked at") {
+  NEEDS_SCOPED_LANDLOCK();
+  LandlockFixture fixture;
+  const pid_t victim = fork();
+  REQUIRE(victim >= 0);
+  if (victim == 0) {
+    pause();
+    _exit(0);
+  }
+  const std::string pid = std::to_string(victim);
+  const RunResult result = fixture.Shell("kill -0 " + pid + " && echo signalled; cat /proc/" + pid +
+                                         "/cmdline && echo read; "
+                                         "prlimit --pid " +
+                                         pid + " --nofile=9:9 && echo limited; renice 5 " + pid +
+                                         " && echo reniced; "
+                                         "sleep 60 & kill $! && echo own");
+  CHECK(Status(result) == "own");
+  CHECK(kill(victim, 0) == 0);
+  kill(victim, SIGKILL);
+  waitpid(victim, nullptr, 0);
+}
+
+TEST_CASE("the landlock tier refuses what only a view or a network namespace can give") {
+  NEEDS_SCOPED_LANDLOCK();
+  LandlockFixture fixture;
+  std::string word;
+  SECTION("targets") {
+    fixture.config.network_targets = {"example.com:443"};
+    word = "network_targets";
+  }
+  SECTION("unix sockets") {
+    fixture.config.unix_sockets = {"/run/test.sock"};
+    word = "unix_sockets";
+  }
+  const absl::Status status = fixture.Make().status();
+  REQUIRE_FALSE(status.ok());
+  CHECK(ErrorOf(status)->code == ErrorCode::kUnavailable);
+  CHECK(std::string(status.message()).find(word) != std::string::npos);
+}
+
+}  // namespace
+}  // namespace cordon::internal
