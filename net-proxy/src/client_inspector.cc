@@ -26,7 +26,7 @@ bool IsText(char c) {
 }
 
 // Whether a first line is one of an HTTP request: it names the protocol, in any case of letters, or
-// has the shape of HTTP/0.9.
+// it is HTTP/0.9 with a usual method.
 bool LooksLikeHttp(std::string_view line) {
   std::string upper(line);
   std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
@@ -35,19 +35,26 @@ bool LooksLikeHttp(std::string_view line) {
   if (upper.find(" HTTP/") != std::string::npos || upper.find("\tHTTP/") != std::string::npos) {
     return true;
   }
-  const std::size_t space = upper.find(' ');
-  return space != std::string::npos && IsHttpToken(line.substr(0, space)) &&
-         (line.substr(space + 1, 1) == "/" || line.find("://") != std::string_view::npos);
+  for (const std::string_view method :
+       {"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "CONNECT"}) {
+    const std::string_view target = line.substr(std::min(line.size(), method.size() + 1));
+    if (line.starts_with(method) && line.substr(method.size(), 1) == " " &&
+        (target.starts_with('/') || target.find("://") != std::string_view::npos)) {
+      return true;
+    }
+  }
+  return false;
 }
 
-// The hello of SSL 2, which has no server name: a length with the high bit, type 1, version 2 or 3.
+// The hello of SSL 2, which has no server name: a length below 4096 with the high bit, type 1,
+// version 2 or 3.
 bool IsOldHello(std::string_view bytes) {
-  return bytes.size() >= 5 && (ByteAt(bytes, 0) & 0x80U) != 0 && ByteAt(bytes, 2) == 1 &&
+  return bytes.size() >= 5 && (ByteAt(bytes, 0) & 0xf0U) == 0x80 && ByteAt(bytes, 2) == 1 &&
          (ByteAt(bytes, 3) == 3 || (ByteAt(bytes, 3) == 0 && ByteAt(bytes, 4) == 2));
 }
 
 bool MayBeOldHello(std::string_view bytes) {
-  return bytes.size() < 5 && (ByteAt(bytes, 0) & 0x80U) != 0 &&
+  return bytes.size() < 5 && (ByteAt(bytes, 0) & 0xf0U) == 0x80 &&
          (bytes.size() < 3 || ByteAt(bytes, 2) == 1) &&
          (bytes.size() < 4 || ByteAt(bytes, 3) == 3 || ByteAt(bytes, 3) == 0);
 }
@@ -102,6 +109,10 @@ void ClientInspector::Decide() {
   // Servers skip empty lines before a request.
   const std::size_t start = std::min(bytes.find_first_not_of("\r\n"), bytes.size());
   const std::string_view text = bytes.substr(start);
+  if (!text.empty() && ByteAt(text, 0) >= 0x80) {  // No method begins so.
+    kind_ = Kind::kOther;
+    return;
+  }
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
   const bool is_text = std::all_of(line.begin(), line.end(), IsText);
@@ -122,9 +133,7 @@ void ClientInspector::ForwardAll(std::string& out) {
 }
 
 void ClientInspector::Release(std::string& out) {
-  if (kind_ != Kind::kUndecided || MayBeOldHello(held_) || ByteAt(held_, 0) == kRecordHandshake) {
-    return;
-  }
+  if (kind_ != Kind::kUndecided || ByteAt(held_, 0) == kRecordHandshake) return;
   out.append(held_, released_);
   released_ = held_.size();
 }
