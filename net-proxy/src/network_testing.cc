@@ -102,6 +102,9 @@ void Reply(int channel, int error, int fd) {
 
 [[noreturn]] void Serve(int channel) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The listeners of whoever forked must end with it.
+  close_range(3, static_cast<unsigned>(channel) - 1, 0);
+  close_range(static_cast<unsigned>(channel) + 1, ~0U, 0);
   if (!EnterNamespace()) _exit(1);
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // unshare(2) has cleared it.
   Reply(channel, 0, -1);

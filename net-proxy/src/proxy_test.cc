@@ -1,37 +1,15 @@
 #include "cordon/net-proxy/proxy.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "cordon/sdk/status.h"
 #include "network_testing.h"
+#include "proxy_testing.h"
 #include "support/catch.h"
 
 namespace cordon::internal {
 namespace {
-
-NetworkTarget Target(std::string_view text) { return ParseNetworkTarget(text).value(); }
-
-EgressOverride To(const std::string& target, std::uint16_t port) {
-  return ParseEgressOverride(target + "=127.0.0.1:" + std::to_string(port)).value();
-}
-
-EgressPlan Plan(const std::vector<std::string>& targets) {
-  EgressPlan plan;
-  plan.execution_id = "execution";
-  for (const std::string& target : targets) plan.targets.push_back(Target(target));
-  return plan;
-}
-
-bool HasDenial(const EgressSession& session, const std::string& target,
-               const std::string& allow_with) {
-  const std::vector<Denial> denials = session.Denials();
-  return std::any_of(denials.begin(), denials.end(), [&](const Denial& denial) {
-    return denial.target == target && denial.count >= 1 &&
-           denial.allow_with.find(allow_with) != std::string::npos;
-  });
-}
 
 constexpr const char* kRequest =
     "GET / HTTP/1.1\r\nHost: granted.test\r\nConnection: close\r\n\r\n";

@@ -25,6 +25,15 @@ NetworkTarget PortOf(std::uint16_t port) {
   return {.host = "127.0.0.1", .port = port, .is_address = true};
 }
 
+// What a sandbox has itself, or nobody has. Such a target only says where a name may lead.
+bool IsOwnAddress(const std::string& address) {
+  const std::optional<IpAddress> ip = IpAddress::Parse(address);
+  if (!ip.has_value()) return true;
+  const AddressClass address_class = ClassifyAddress(*ip);
+  return address_class == AddressClass::kLoopback || address_class == AddressClass::kUnspecified ||
+         address_class == AddressClass::kMulticast;
+}
+
 }  // namespace
 
 Session::Session(Core& core, EgressPlan plan, std::shared_ptr<SandboxNetwork> network,
@@ -111,7 +120,7 @@ void Session::OnConnect(const Endpoint& endpoint) {
 absl::Status Session::BindPorts() {
   for (const NetworkTarget& target : plan_.targets) {
     gateway_ports_.insert(target.port);
-    if (!target.is_address) continue;
+    if (!target.is_address || IsOwnAddress(target.host)) continue;
     if (absl::Status status = network_->RouteAddress(target.host); !status.ok()) return status;
   }
   if (decisions_.asks()) {
