@@ -105,20 +105,35 @@ absl::Status CheckFileGrant(const Profile& profile, const GrantSubject& subject,
   return Superfluous(subject);
 }
 
+absl::Status CheckNetworkGrant(const Profile& profile, const GrantSubject& subject,
+                               bool is_served) {
+  const absl::StatusOr<PathDecision> decision = profile.ExplainNetwork(subject.target);
+  if (!decision.ok()) return decision.status();
+  switch (decision->access) {
+    case Access::kDeny:
+      return MakeError(ErrorCode::kPolicyDenied,
+                       absl::StrFormat("the profile denies %s", SubjectText(subject)));
+    case Access::kGated:
+      break;
+    case Access::kAllow:
+      return Superfluous(subject);
+  }
+  if (is_served) return absl::OkStatus();
+  return MakeError(ErrorCode::kUnavailable,
+                   absl::StrFormat("%s cannot be granted: this executor set was made without an "
+                                   "egress proxy",
+                                   SubjectText(subject)));
+}
+
 absl::Status CheckSubjects(const Profile& profile, Access command,
-                           const std::vector<GrantSubject>& subjects) {
+                           const std::vector<GrantSubject>& subjects, bool is_served) {
   absl::Status status = CheckStartGrants(command, subjects);
   for (const GrantSubject& subject : subjects) {
     if (!status.ok()) return status;
     if (subject.grant_class == GrantClass::kCommandStart) continue;
     const std::optional<FileSubject> file = AsFileSubject(subject.grant_class);
-    if (!file.has_value()) {
-      return MakeError(ErrorCode::kUnavailable,
-                       absl::StrFormat("%s cannot be granted: that needs the egress proxy, which "
-                                       "this version does not have",
-                                       SubjectText(subject)));
-    }
-    status = CheckFileGrant(profile, subject, *file);
+    status = file.has_value() ? CheckFileGrant(profile, subject, *file)
+                              : CheckNetworkGrant(profile, subject, is_served);
   }
   return status;
 }
@@ -195,11 +210,24 @@ absl::Status ApplyFileGrants(const std::vector<GrantSubject>& subjects, CommandA
   return CheckEffective(into.paths, subjects);
 }
 
+absl::Status ApplyNetworkGrants(const std::vector<GrantSubject>& subjects, CommandAdmission& into) {
+  for (const GrantSubject& subject : subjects) {
+    if (subject.grant_class != GrantClass::kNetworkTarget &&
+        subject.grant_class != GrantClass::kNetworkBroad) {
+      continue;
+    }
+    absl::StatusOr<NetworkTarget> target = ParseNetworkTarget(subject.target);
+    if (!target.ok()) return target.status();
+    into.network_targets.push_back(*std::move(target));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<CommandAdmission> AdmitCommand(const Profile& profile, GrantAuthority* authority,
                                               absl::Span<const Grant> grants,
-                                              const GrantBinding& binding) {
+                                              const GrantBinding& binding, bool is_served) {
   const absl::StatusOr<Access> command = profile.AccessFor(CapabilityKind::kCommandExecute, "");
   if (!command.ok()) return command.status();
   absl::Status status = CheckCommandAccess(*command, authority != nullptr, !grants.empty());
@@ -213,8 +241,9 @@ absl::StatusOr<CommandAdmission> AdmitCommand(const Profile& profile, GrantAutho
   admission.redemption = *std::move(redemption);
 
   const std::vector<GrantSubject>& subjects = admission.redemption->subjects();
-  status = CheckSubjects(profile, *command, subjects);
+  status = CheckSubjects(profile, *command, subjects, is_served);
   if (status.ok()) status = ApplyFileGrants(subjects, admission);
+  if (status.ok()) status = ApplyNetworkGrants(subjects, admission);
   if (!status.ok()) return status;
   for (const GrantSubject& subject : subjects) {
     admission.grants.push_back({subject.grant_class, subject.target});

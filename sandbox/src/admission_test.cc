@@ -153,7 +153,16 @@ TEST_CASE("grants that are not needed, or cannot be served, are refused and stay
           .Run(command, {start, fixture.GrantFor(command, {GrantClass::kNetworkTarget,
                                                            "tcp:example.com:443", std::nullopt})})
           .status(),
-      ErrorCode::kUnavailable));
+      ErrorCode::kPolicyDenied));
+  GatedFixture gated;  // Without a proxy nothing of it can be opened.
+  gated.config.network = Access::kGated;
+  const Command other = gated.In("true");
+  CHECK(Is(gated
+               .Run(other, {gated.GrantFor(other),
+                            gated.GrantFor(other, {GrantClass::kNetworkTarget,
+                                                   "tcp:example.com:443", std::nullopt})})
+               .status(),
+           ErrorCode::kUnavailable));
   const TemporaryFolder outside;
   CHECK(Is(
       fixture
@@ -319,7 +328,7 @@ TEST_CASE("a grant for the host opens what is gated, and not what is denied") {
   };
   const std::vector<Grant> grants = {issue({}), issue({GrantClass::kFilesystemHostRead, "/", {}})};
   const absl::StatusOr<CommandAdmission> admission =
-      AdmitCommand(*profile, &authority, grants, binding);
+      AdmitCommand(*profile, &authority, grants, binding, false);
   INFO(admission.status().ToString());
   REQUIRE(admission.ok());
   CHECK(admission->has_file_grants);

@@ -193,11 +193,21 @@ void Execution::SettleLocked() {
     result.grants = context_.grants;
     result.report = context_.report;
     result.changed_protected = context_.plan.ChangedProtected();
+    TakeNetworkLocked(result);
     settled_ = std::move(result);
   }
   LogExitLocked();
   context_.plan = {};
+  context_.network.reset();
   if (on_end_) on_end_();
+}
+
+void Execution::TakeNetworkLocked(RunResult& result) {
+  if (context_.network == nullptr) return;
+  CommandNetwork::Summary summary = context_.network->Finish();
+  result.denials = std::move(summary.denials);
+  result.report.entries.insert(result.report.entries.end(), summary.entries.begin(),
+                               summary.entries.end());
 }
 
 void Execution::LogExitLocked() {

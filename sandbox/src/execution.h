@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "command_network.h"
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/log_sink.h"
 #include "deadline_poll.h"
@@ -29,8 +30,9 @@ struct ExecutionContext {
   std::string execution_id;
   CompileReport report;
   std::vector<ConsumedGrant> grants;
-  ReadyPlan plan;          // Kept until the end.
-  LogSink* log = nullptr;  // Borrowed.
+  ReadyPlan plan;                           // Kept until the end.
+  std::unique_ptr<CommandNetwork> network;  // The same; null when it is not served.
+  LogSink* log = nullptr;                   // Borrowed.
 };
 
 // Safe from any thread.
@@ -83,6 +85,7 @@ class Execution {
   [[nodiscard]] absl::Status SetupFailureLocked() const;
   [[nodiscard]] Outcome OutcomeLocked() const;
   void SettleLocked();
+  void TakeNetworkLocked(RunResult& result);
   void LogExitLocked();
 
   const SpawnedSandbox spawned_;

@@ -28,10 +28,23 @@ void AddEntries(const ReadyPlan& plan, CompileReport& report) {
   report.entries.insert(report.entries.end(), entries.begin(), entries.end());
 }
 
+std::unique_ptr<CommandNetworks> NetworksOf(const SandboxExecutor::Parts& parts) {
+  if (parts.egress == nullptr) return nullptr;
+  return std::make_unique<CommandNetworks>(parts.plan_inputs.profile, parts.launcher, parts.egress);
+}
+
 }  // namespace
+
+SandboxExecutor::SandboxExecutor(Parts parts)
+    : parts_(std::move(parts)),
+      plans_(parts_.plan_inputs, parts_.launcher),
+      networks_(NetworksOf(parts_)) {}
 
 absl::StatusOr<std::shared_ptr<SandboxExecutor>> SandboxExecutor::Create(Parts parts) {
   std::shared_ptr<SandboxExecutor> executor(new SandboxExecutor(std::move(parts)));
+  absl::Status begun =
+      executor->networks_ == nullptr ? absl::OkStatus() : executor->networks_->Prepare();
+  if (!begun.ok()) return begun;
   absl::StatusOr<ReadyPlan> plan = executor->plans_.Compile();
   if (!plan.ok()) return plan.status();
   executor->report_ = executor->parts_.report;
@@ -82,6 +95,7 @@ GrantBinding SandboxExecutor::BindingFor(const Command& command,
 
 absl::Status SandboxExecutor::Close() {
   absl::Status status = live_->Close();
+  if (networks_ != nullptr) networks_->Close();
   if (parts_.authority != nullptr) parts_.authority->Close();
   return status;
 }
@@ -102,7 +116,8 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   absl::Status status = ValidateCommand(command);
   if (!status.ok()) return status;
   absl::StatusOr<CommandAdmission> admission =
-      AdmitCommand(profile(), parts_.authority.get(), grants, BindingFor(command, execution_id));
+      AdmitCommand(profile(), parts_.authority.get(), grants, BindingFor(command, execution_id),
+                   networks_ != nullptr);
   if (!admission.ok()) return admission.status();
   absl::StatusOr<Command> resolved = ResolveDirectory(command);
   if (!resolved.ok()) return resolved.status();
@@ -112,6 +127,9 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
                                        ? plans_.CompileGranted(admission->paths, admission->targets)
                                        : plans_.Compile();
   if (!plan.ok()) return plan.status();
+  absl::StatusOr<std::unique_ptr<CommandNetwork>> network =
+      OpenNetwork(execution_id, admission->network_targets);
+  if (!network.ok()) return network.status();
   status = Spend(*admission, execution_id);
   if (!status.ok()) return status;
 
@@ -125,9 +143,16 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   AddEntries(*plan, spawn.context.report);
   spawn.context.grants = std::move(admission->grants);
   spawn.context.plan = *std::move(plan);
+  spawn.context.network = *std::move(network);
   spawn.context.log = parts_.log;
   spawn.command = *std::move(resolved);
   return spawn;
+}
+
+absl::StatusOr<std::unique_ptr<CommandNetwork>> SandboxExecutor::OpenNetwork(
+    const std::string& execution_id, const std::vector<NetworkTarget>& granted) const {
+  if (networks_ == nullptr) return nullptr;
+  return networks_->Open(execution_id, granted);
 }
 
 absl::StatusOr<Command> SandboxExecutor::ResolveDirectory(const Command& command) const {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "admission.h"
+#include "command_network.h"
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/log_sink.h"
 #include "execution.h"
@@ -32,6 +33,7 @@ class SandboxExecutor final : public Executor {
     std::vector<std::string> environment;
     std::shared_ptr<Launcher> launcher;
     std::shared_ptr<GrantAuthority> authority;  // May be null.
+    std::shared_ptr<EgressProxy> egress;        // Null: the network is not served.
     LogSink* log = nullptr;                     // Borrowed until `Close`.
   };
 
@@ -51,8 +53,7 @@ class SandboxExecutor final : public Executor {
   [[nodiscard]] absl::Status Close();
 
  private:
-  explicit SandboxExecutor(Parts parts)
-      : parts_(std::move(parts)), plans_(parts_.plan_inputs, parts_.launcher) {}
+  explicit SandboxExecutor(Parts parts);
 
   [[nodiscard]] absl::StatusOr<PreparedSpawn> Prepare(const Command& command,
                                                       const std::string& execution_id,
@@ -60,6 +61,9 @@ class SandboxExecutor final : public Executor {
   [[nodiscard]] absl::StatusOr<PreparedSpawn> PrepareUnlogged(const Command& command,
                                                               const std::string& execution_id,
                                                               absl::Span<const Grant> grants);
+  // Null when the network is not served.
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> OpenNetwork(
+      const std::string& execution_id, const std::vector<NetworkTarget>& granted) const;
   [[nodiscard]] absl::StatusOr<Command> ResolveDirectory(const Command& command) const;
   [[nodiscard]] absl::Status CheckDirectory(const PathPolicy& paths,
                                             const std::string& directory) const;
@@ -70,6 +74,7 @@ class SandboxExecutor final : public Executor {
 
   const Parts parts_;
   PlanCompiler plans_;
+  const std::unique_ptr<CommandNetworks> networks_;  // Null: not served.
   CompileReport report_;
   const std::shared_ptr<LiveExecutions> live_ = std::make_shared<LiveExecutions>();
 };

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "command_network.h"
 #include "cordon/sandbox/probe.h"
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/status.h"
@@ -19,6 +20,7 @@
 #include "executor.h"
 #include "landlock_report.h"
 #include "namespaces_report.h"
+#include "resolver_files.h"
 #include "resource_limits.h"
 #include "scratch.h"
 #include "seccomp_program.h"
@@ -93,10 +95,20 @@ class SandboxExecutorSet final : public ExecutorSet {
   const CompileReport& Report() const override { return report_; }
 
  private:
+  [[nodiscard]] bool HasServedNetwork() const {
+    return parts_.options.egress != nullptr && parts_.tier == Tier::kNamespaces &&
+           IsServed(parts_.profile);
+  }
+
   absl::StatusOr<std::shared_ptr<SandboxExecutor>> Make() {
     const std::string name = absl::StrCat(++folders_made_);
     absl::StatusOr<ScratchFolders> folders = parts_.scratch->MakeExecutorFolders(name);
     if (!folders.ok()) return folders.status();
+    if (HasServedNetwork()) {
+      folders->resolver = absl::StrCat(parts_.scratch->path(), "/", name, "/resolver");
+      absl::Status written = WriteResolverFiles(folders->resolver);
+      if (!written.ok()) return written;
+    }
     absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor = MakeIn(*folders);
     if (!executor.ok()) (void)parts_.scratch->RemoveExecutorFolders(name);
     return executor;
@@ -118,6 +130,7 @@ class SandboxExecutorSet final : public ExecutorSet {
     parts.environment =
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
     parts.launcher = parts_.launcher;
+    if (HasServedNetwork()) parts.egress = parts_.options.egress;
     parts.log = parts_.options.log;
     const std::shared_ptr<GrantAuthority> authority = parts.authority;
     absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor =
@@ -192,9 +205,11 @@ absl::Status ChooseConfinement(SetParts& parts) {
   const HostProbe& host = ProbeHost(parts.options.scratch_root);
   const absl::StatusOr<Tier> tier = ChooseTier(parts.options.backend, host);
   if (!tier.ok()) return tier.status();
-  absl::Status status = CheckSupported(parts.profile);
   const bool on_host = *tier == Tier::kLandlock;
-  if (status.ok() && on_host) status = CheckSupportedOnHost(parts.profile);
+  // Without a network of its own there is nothing for a proxy to serve.
+  const bool has_egress = parts.options.egress != nullptr && !on_host;
+  absl::Status status = on_host ? CheckSupportedOnHost(parts.profile) : absl::OkStatus();
+  if (status.ok()) status = CheckSupported(parts.profile, has_egress);
   if (!status.ok()) return status;
   FilterUse use;
   use.on_host = on_host;
@@ -206,7 +221,7 @@ absl::Status ChooseConfinement(SetParts& parts) {
   parts.tier = *tier;
   parts.limits = CompileLimits(limits, !on_host, root);
   parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits)
-                         : NamespacesReport(parts.profile, host, parts.limits);
+                         : NamespacesReport(parts.profile, host, parts.limits, has_egress);
   return absl::OkStatus();
 }
 

@@ -51,11 +51,7 @@ std::string ReasonFor(std::string_view name, const Profile& profile, const Compi
   return absl::StrFormat("the %s tier does not give it", report.backend);
 }
 
-ReportEntry NetworkEntry(bool open, int landlock_abi) {
-  if (!open) {
-    return {"network", FeatureStatus::kEnforced,
-            "a network namespace of its own with nothing but its loopback"};
-  }
+ReportEntry OpenNetworkEntry(int landlock_abi) {
   std::string detail = "the profile allows the host's network";
   if (landlock_abi < kAbiWithScopes) {
     absl::StrAppend(&detail,
@@ -63,6 +59,41 @@ ReportEntry NetworkEntry(bool open, int landlock_abi) {
                     "with scopes (Linux 6.12)");
   }
   return {"network", FeatureStatus::kUnenforced, detail};
+}
+
+void AddPorts(std::string_view feature, std::string_view detail,
+              const std::vector<std::uint16_t>& ports, std::vector<ReportEntry>& entries) {
+  if (ports.empty()) return;
+  entries.push_back({std::string(feature), FeatureStatus::kEnforced,
+                     absl::StrFormat("%s: %s", detail, absl::StrJoin(ports, ", "))});
+}
+
+void AddNetworkEntries(const ProfileConfig& settings, int landlock_abi, bool has_egress,
+                       std::vector<ReportEntry>& entries) {
+  if (settings.network == Access::kAllow) {
+    entries.push_back(OpenNetworkEntry(landlock_abi));
+    return;
+  }
+  const bool gated = settings.network == Access::kGated;
+  if (!has_egress || (!gated && settings.network_targets.empty() &&
+                      settings.loopback_ports.empty() && settings.publish_ports.empty())) {
+    entries.push_back({"network", FeatureStatus::kEnforced,
+                       "a network namespace of its own with nothing but its loopback"});
+    return;
+  }
+  entries.push_back({"network", FeatureStatus::kEnforced,
+                     "a network namespace of its own, whose only way out is the egress proxy"});
+  if (!settings.network_targets.empty()) {
+    entries.push_back(
+        {"network.targets", FeatureStatus::kEnforced,
+         absl::StrCat("by name and port; the server name of TLS and the Host of HTTP must be the "
+                      "name that was granted: ",
+                      absl::StrJoin(settings.network_targets, ", "))});
+  }
+  AddPorts("network.host_ports", "the host's 127.0.0.1 at the same port inside, these only",
+           settings.loopback_ports, entries);
+  AddPorts("network.publish", "the host's 127.0.0.1 leads inside, while a command runs",
+           settings.publish_ports, entries);
 }
 
 // The view makes these itself, so a workspace there cannot be shown as it is on the host.
@@ -96,21 +127,22 @@ absl::StatusOr<Tier> ChooseTier(Backend backend, const HostProbe& host) {
                                      absl::StrJoin(failed, "; ")));
 }
 
-absl::Status CheckSupported(const Profile& profile) {
+absl::Status CheckSupported(const Profile& profile, bool has_egress) {
   const ProfileConfig& settings = profile.Settings();
   if (const absl::Status status = CheckWorkspace(settings.workspace_root); !status.ok()) {
     return status;
   }
   // With the host's own network everything on these lists is reachable anyway.
-  if (settings.network == Access::kAllow) return absl::OkStatus();
+  if (settings.network == Access::kAllow || has_egress) return absl::OkStatus();
   std::vector<std::string> missing;
   if (!settings.network_targets.empty()) missing.emplace_back("network_targets");
   if (!settings.loopback_ports.empty()) missing.emplace_back("loopback_ports");
   if (!settings.publish_ports.empty()) missing.emplace_back("publish_ports");
   if (missing.empty()) return absl::OkStatus();
   return Unavailable(absl::StrFormat(
-      "the profile sets %s, which need the egress proxy; this version has none: remove them, or "
-      "set network to allow to leave the network unconfined",
+      "the profile sets %s, which need an egress proxy, and the executor set was made without one "
+      "(ExecutorSetOptions::egress): give it one, remove them, or set network to allow to leave "
+      "the network unconfined",
       absl::StrJoin(missing, ", ")));
 }
 
@@ -126,7 +158,7 @@ absl::Status CheckRequired(const Profile& profile, const CompileReport& report) 
 }
 
 CompileReport NamespacesReport(const Profile& profile, const HostProbe& host,
-                               const CompiledLimits& limits) {
+                               const CompiledLimits& limits, bool has_egress) {
   const bool open = profile.Settings().network == Access::kAllow;
   CompileReport report;
   report.backend = std::string(TierName(Tier::kNamespaces));
@@ -136,7 +168,8 @@ CompileReport NamespacesReport(const Profile& profile, const HostProbe& host,
   report.guarantees.write_boundary = true;
   report.guarantees.read_boundary = true;
   report.guarantees.env_scrub = true;
-  // Nothing at all is reachable, and so nothing that was not granted.
+  // Nothing at all is reachable, or what the proxy lets through, and so nothing that was not
+  // granted.
   report.guarantees.network_boundary = !open;
   report.guarantees.address_network = !open;
   report.guarantees.target_network = !open;
@@ -144,8 +177,8 @@ CompileReport NamespacesReport(const Profile& profile, const HostProbe& host,
   report.entries = {
       {"process", FeatureStatus::kEnforced,
        "user, pid, ipc, uts and cgroup namespaces, no capabilities, no_new_privs, seccomp"},
-      {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"},
-      NetworkEntry(open, host.landlock_abi)};
+      {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"}};
+  AddNetworkEntries(profile.Settings(), host.landlock_abi, has_egress, report.entries);
   report.entries.insert(report.entries.end(), limits.entries.begin(), limits.entries.end());
   return report;
 }

@@ -17,9 +17,9 @@ namespace cordon::internal {
 // build it, naming each layer that failed and the fix.
 [[nodiscard]] absl::StatusOr<Tier> ChooseTier(Backend backend, const HostProbe& host);
 
-// Returns kUnavailable for what a profile asks and this version has not got: it would otherwise be
-// silently ignored.
-[[nodiscard]] absl::Status CheckSupported(const Profile& profile);
+// Returns kUnavailable for what a profile asks and there is not: it would otherwise be silently
+// ignored. `has_egress`: an egress proxy was given.
+[[nodiscard]] absl::Status CheckSupported(const Profile& profile, bool has_egress);
 
 // Returns kUnavailable, naming each guarantee that `profile` requires and `report` lacks, with the
 // reason and the fix.
@@ -27,7 +27,7 @@ namespace cordon::internal {
 
 // The report but for its entries about files, which the compiled view adds.
 [[nodiscard]] CompileReport NamespacesReport(const Profile& profile, const HostProbe& host,
-                                             const CompiledLimits& limits);
+                                             const CompiledLimits& limits, bool has_egress);
 
 }  // namespace cordon::internal
 

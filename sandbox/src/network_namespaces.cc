@@ -84,14 +84,11 @@ std::string_view WhyOwn(const Prefix& prefix) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<NetworkNamespaces>> NetworkNamespaces::Create(Launcher& launcher,
-                                                                             bool with_gateway) {
+absl::StatusOr<std::shared_ptr<NetworkNamespaces>> NetworkNamespaces::Begin(Launcher& launcher,
+                                                                            bool with_gateway) {
   absl::StatusOr<StartedNetwork> started = launcher.MakeNetwork(with_gateway);
   if (!started.ok()) return started.status();
-  std::shared_ptr<NetworkNamespaces> network(new NetworkNamespaces(*std::move(started)));
-  absl::Status ready = network->AwaitReady();
-  if (!ready.ok()) return ready;
-  return network;
+  return std::shared_ptr<NetworkNamespaces>(new NetworkNamespaces(*std::move(started)));
 }
 
 NetworkNamespaces::~NetworkNamespaces() {
@@ -133,6 +130,8 @@ absl::Status NetworkNamespaces::RouteAddress(const std::string& address) {
 }
 
 absl::Status NetworkNamespaces::AwaitReady() {
+  const std::lock_guard lock(mutex_);
+  if (sandbox_.valid()) return absl::OkStatus();
   absl::StatusOr<Answer> answer = Receive();
   if (!answer.ok()) return answer.status();
   if (answer->reply.error_number != 0) {

@@ -19,11 +19,15 @@ namespace cordon::internal {
 // Safe from any thread.
 class NetworkNamespaces final : public SandboxNetwork {
  public:
-  // Returns once the network is ready. Without a gateway both sides are the same namespace, from
-  // which nothing can be reached. Returns kSetupFailed {step, errno}, kUnavailable when the
-  // launcher is gone.
-  [[nodiscard]] static absl::StatusOr<std::shared_ptr<NetworkNamespaces>> Create(Launcher& launcher,
-                                                                                 bool with_gateway);
+  // Begins to make a network and returns at once. Without a gateway both sides are the same
+  // namespace, from which nothing can be reached. Returns kSetupFailed when the namespaces
+  // themselves are refused, kUnavailable when the launcher is gone.
+  [[nodiscard]] static absl::StatusOr<std::shared_ptr<NetworkNamespaces>> Begin(Launcher& launcher,
+                                                                                bool with_gateway);
+
+  // Waits until it is ready; to be called before anything else, and again as often as one likes.
+  // Returns kSetupFailed {step, errno} when it never will be.
+  [[nodiscard]] absl::Status AwaitReady();
 
   NetworkNamespaces(const NetworkNamespaces&) = delete;
   NetworkNamespaces& operator=(const NetworkNamespaces&) = delete;
@@ -43,7 +47,6 @@ class NetworkNamespaces final : public SandboxNetwork {
 
   explicit NetworkNamespaces(StartedNetwork started) : started_(std::move(started)) {}
 
-  [[nodiscard]] absl::Status AwaitReady();
   [[nodiscard]] absl::StatusOr<Answer> Ask(const NetworkRequest& request);
   [[nodiscard]] absl::StatusOr<Answer> Receive() const;
 

@@ -45,8 +45,10 @@ CommandPlan Python(const std::string& text, std::vector<std::string> arguments =
 }
 
 std::shared_ptr<NetworkNamespaces> NetworkOrFail(Launcher& launcher, bool with_gateway) {
-  auto network = NetworkNamespaces::Create(launcher, with_gateway);
+  auto network = NetworkNamespaces::Begin(launcher, with_gateway);
   if (!network.ok()) FAIL(network.status());
+  const absl::Status ready = (*network)->AwaitReady();
+  if (!ready.ok()) FAIL(ready);
   return *std::move(network);
 }
 
@@ -265,7 +267,12 @@ TEST_CASE("only stream and datagram sockets of the internet are made") {
       CHECK(network->MakeSocket(Side::kGateway, family, type).ok());
     }
   }
+  // The gateway may see what goes over its own link.
+  CHECK(network->MakeSocket(Side::kGateway, AF_PACKET, SOCK_DGRAM).ok());
+  CHECK_FALSE(network->MakeSocket(Side::kSandbox, AF_PACKET, SOCK_DGRAM).ok());
   CHECK_FALSE(network->MakeSocket(Side::kGateway, AF_PACKET, SOCK_RAW).ok());
+  const auto single = NetworkOrFail(*launcher, false);
+  CHECK_FALSE(single->MakeSocket(Side::kGateway, AF_PACKET, SOCK_DGRAM).ok());
   CHECK_FALSE(network->MakeSocket(Side::kGateway, AF_INET, SOCK_RAW).ok());
 }
 

@@ -38,9 +38,10 @@ absl::StatusOr<std::shared_ptr<Execution>> HandOver(const std::shared_ptr<LiveEx
   absl::Status logged = LogSpawn(spawn);
   if (!logged.ok()) return logged;
   const RegisteredPlan& plan = *spawn.context.plan.registered;
-  absl::StatusOr<SpawnedSandbox> sandbox =
-      plan.launcher().Spawn(plan.id(), spawn.plan, streams.standard_input, streams.standard_output,
-                            streams.standard_error);
+  absl::StatusOr<SpawnedSandbox> sandbox = plan.launcher().Spawn(
+      plan.id(), spawn.plan, streams.standard_input, streams.standard_output,
+      streams.standard_error,
+      spawn.context.network != nullptr ? spawn.context.network->sandbox() : -1);
   if (!sandbox.ok()) {
     LogStartFailure(spawn, sandbox.status());
     return sandbox.status();

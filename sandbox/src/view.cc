@@ -15,6 +15,7 @@
 #include "landlock_report.h"
 #include "listed_sockets.h"
 #include "protected_paths.h"
+#include "resolver_files.h"
 #include "unix_socket_table.h"
 #include "view_builder.h"
 #include "view_landlock.h"
@@ -101,6 +102,7 @@ absl::Status Compilation::Collect(Tier tier) {
 
 absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {
   view_.ops = builder_.Build();
+  if (!scratch_.resolver.empty()) ShowResolverFiles(scratch_.resolver, view_.ops);
   absl::Status status = MakeMountPoints();
   if (!status.ok()) return status;
   std::erase_if(view_.absent,

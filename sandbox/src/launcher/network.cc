@@ -22,6 +22,7 @@ using internal::NetworkRequest;
 
 constexpr int kFamilyInet = 2;
 constexpr int kFamilyInet6 = 10;
+constexpr int kFamilyPacket = 17;
 constexpr int kSocketStream = 1;
 constexpr int kSocketDatagram = 2;
 constexpr int kSocketCloseOnExec = 02000000;
@@ -170,12 +171,16 @@ class Keeper {
     if (Send(kSocket, &reply, sizeof(reply), made.get()) != 0) Exit(0);
   }
 
+  // Of the link between both sides the gateway may see everything: what was tried in vain, too.
+  static bool MayMake(int family, int type, bool gateway) {
+    if (family == kFamilyPacket) return gateway && type == kSocketDatagram;
+    return (family == kFamilyInet || family == kFamilyInet6) &&
+           (type == kSocketStream || type == kSocketDatagram);
+  }
+
   Fd MakeSocket(const NetworkRequest& request) {
-    const bool internet = request.family == kFamilyInet || request.family == kFamilyInet6;
-    if (!internet || (request.type != kSocketStream && request.type != kSocketDatagram)) {
-      return Fd(-EINVAL);
-    }
     const bool gateway = start_.with_gateway && request.is_gateway != 0;
+    if (!MayMake(request.family, request.type, gateway)) return Fd(-EINVAL);
     if (gateway != in_gateway_) {
       const int to = gateway ? gateway_.get() : sandbox_.get();
       const long entered = Call(__NR_setns, to, CLONE_NEWNET);

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cordon/sdk/egress.h"
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/grant.h"
 #include "cordon/sdk/log_sink.h"
@@ -48,6 +49,10 @@ struct ExecutorSetOptions {
   GrantAuthorityFactory make_authority;
   // Borrowed; must outlive the set. Null: nothing is logged.
   LogSink* log = nullptr;
+  // Serves the network of commands whose profile names targets or ports, or gates the network; e.g.
+  // `NewEgressProxy` of cordon/net-proxy/proxy.h. Null: a profile that names some is refused, and
+  // one that gates the network has none.
+  std::shared_ptr<EgressProxy> egress;
 };
 
 // Safe from any thread.

@@ -1,0 +1,79 @@
+// The network of one command: a network of the executor's while the command has it, and the proxy's
+// session that serves it.
+
+#ifndef CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
+#define CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cordon/sdk/denial.h"
+#include "cordon/sdk/egress.h"
+#include "cordon/sdk/enforcement_report.h"
+#include "cordon/sdk/network_target.h"
+#include "cordon/sdk/profile.h"
+#include "network_pool.h"
+
+namespace cordon::internal {
+
+// Whether commands under `profile` have a network that an egress proxy serves, when there is one.
+[[nodiscard]] bool IsServed(const Profile& profile);
+
+// Used by one thread at a time.
+class CommandNetwork {
+ public:
+  CommandNetwork(std::shared_ptr<NetworkPool> pool, bool is_pooled,
+                 std::shared_ptr<NetworkNamespaces> network, std::unique_ptr<EgressSession> session)
+      : pool_(std::move(pool)),
+        is_pooled_(is_pooled),
+        network_(std::move(network)),
+        session_(std::move(session)) {}
+
+  // The namespace to start the command in.
+  [[nodiscard]] int sandbox() const { return network_->sandbox(); }
+
+  struct Summary {
+    std::vector<Denial> denials;
+    std::vector<ReportEntry> entries;
+  };
+  // Once, after the end of the whole tree: ends the session and frees the network for another
+  // command. Without it, destroying this ends both.
+  [[nodiscard]] Summary Finish();
+
+ private:
+  const std::shared_ptr<NetworkPool> pool_;
+  const bool is_pooled_;
+  std::shared_ptr<NetworkNamespaces> network_;
+  std::unique_ptr<EgressSession> session_;  // Ends before the network.
+};
+
+// Opens the networks of one executor's commands. Safe from any thread.
+class CommandNetworks {
+ public:
+  // For a profile that `IsServed`.
+  CommandNetworks(const Profile& profile, std::shared_ptr<Launcher> launcher,
+                  std::shared_ptr<EgressProxy> proxy);
+
+  // Begins the first network ahead.
+  [[nodiscard]] absl::Status Prepare() { return pool_->Prepare(); }
+
+  // The network for one command, in which everything accepts when this returns. `granted` are the
+  // targets of its own grants. Errors of the proxy (kUnavailable for a port in use) and of
+  // `NetworkNamespaces`.
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> Open(
+      const std::string& execution_id, const std::vector<NetworkTarget>& granted);
+
+  void Close() { pool_->Close(); }
+
+ private:
+  EgressPlan plan_;  // The profile's own.
+  const std::shared_ptr<EgressProxy> proxy_;
+  const std::shared_ptr<NetworkPool> pool_;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_

@@ -1,0 +1,106 @@
+#include "resolver_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cordon/sdk/egress.h"
+#include "cordon/sdk/path_identity.h"
+#include "cordon/sdk/path_policy.h"
+#include "cordon/sdk/status.h"
+#include "cordon/sdk/unique_fd.h"
+#include "directory_reader.h"
+
+namespace cordon::internal {
+namespace {
+
+constexpr const char* kNames[] = {"resolv.conf", "hosts", "nsswitch.conf"};
+constexpr std::size_t kMaxHostBytes = std::size_t{64} * 1024;
+constexpr char kSwitch[] = "/etc/nsswitch.conf";
+constexpr char kHosts[] = "hosts: files dns\n";
+
+std::string ContentOf(std::string_view name) {
+  // Only the server: a search list would make short names into ones that were not asked for.
+  if (name == "resolv.conf") return absl::StrCat("nameserver ", kGatewayAddress, "\n");
+  if (name == "hosts") {
+    // `cordon` is the host name inside.
+    return "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 cordon\n";
+  }
+  return NameServiceSwitch(ReadSmallFile(kSwitch, kMaxHostBytes));
+}
+
+absl::Status WriteFile(int folder, const char* name, const std::string& text) {
+  const UniqueFd file(openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file.valid()) return MakeErrnoError(errno, absl::StrCat("cannot make ", name));
+  const ssize_t written = write(file.get(), text.data(), text.size());
+  if (written == static_cast<ssize_t>(text.size())) return absl::OkStatus();
+  return MakeErrnoError(written < 0 ? errno : ENOSPC, absl::StrCat("cannot write ", name));
+}
+
+bool ShowsAllOf(std::string_view folder, const std::vector<ViewOp>& ops) {
+  return std::any_of(ops.begin(), ops.end(), [folder](const ViewOp& op) {
+    return op.kind == ViewOp::Kind::kBind && op.target == folder;
+  });
+}
+
+// Where the view has to show something else for `path` to read as that: the link's target where the
+// link itself comes with its folder.
+std::string PlaceFor(const std::string& path, const std::vector<ViewOp>& ops) {
+  const std::string text = ReadLink(path);
+  if (text.empty() || !ShowsAllOf("/etc", ops)) return path;
+  const std::string next = NormalizePath(text[0] == '/' ? text : JoinPath("/etc", text));
+  if (IsWithin(next, "/run")) return next;  // The view's own, which has just this of the host's.
+  const absl::StatusOr<std::string> target = ResolveSymlinks(path);
+  return target.ok() ? *target : next;
+}
+
+}  // namespace
+
+std::string NameServiceSwitch(std::string_view host_text) {
+  std::string text;
+  for (std::string_view rest = host_text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const std::size_t start = line.find_first_not_of(" \t");
+    if (start == std::string_view::npos || line.substr(start).starts_with("hosts:")) continue;
+    text.append(line).append("\n");
+  }
+  return text + kHosts;
+}
+
+absl::Status WriteResolverFiles(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0755) != 0) {
+    return MakeErrnoError(errno, absl::StrCat("cannot make ", folder));
+  }
+  const UniqueFd opened(open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!opened.valid()) return MakeErrnoError(errno, absl::StrCat("cannot open ", folder));
+  for (const char* name : kNames) {
+    absl::Status status = WriteFile(opened.get(), name, ContentOf(name));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void ShowResolverFiles(const std::string& folder, std::vector<ViewOp>& ops) {
+  for (const char* name : kNames) {
+    ViewOp bind;
+    bind.kind = ViewOp::Kind::kBind;
+    bind.target = PlaceFor(JoinPath("/etc", name), ops);
+    bind.source = JoinPath(folder, name);
+    bind.read_only = true;
+    bind.executable = false;
+    // A host without the file, all of whose /etc is shown, has no place for ours either.
+    bind.optional = ShowsAllOf("/etc", ops);
+    std::erase_if(ops, [&bind](const ViewOp& op) { return op.target == bind.target; });
+    ops.push_back(std::move(bind));
+  }
+  std::stable_sort(ops.begin(), ops.end(),
+                   [](const ViewOp& a, const ViewOp& b) { return a.target < b.target; });
+}
+
+}  // namespace cordon::internal
