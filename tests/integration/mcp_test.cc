@@ -24,11 +24,18 @@ TEST_CASE("the server introduces itself and its tool, and ends with its input") 
   CHECK(client.about()["capabilities"].contains("tools"));
   CHECK_FALSE(client.about()["serverInfo"]["name"].get<std::string>().empty());
   const json tools = client.Call("tools/list")["result"]["tools"];
-  REQUIRE(tools.size() == 1);
+  REQUIRE(tools.size() == 4);
   CHECK(tools[0]["name"] == "bash");
-  CHECK(tools[0]["inputSchema"]["type"] == "object");
   CHECK(tools[0]["inputSchema"]["properties"].contains("command"));
-  CHECK_FALSE(tools[0]["description"].get<std::string>().empty());
+  CHECK(tools[0]["inputSchema"]["properties"].contains("background"));
+  CHECK(tools[1]["name"] == "bash_output");
+  CHECK(tools[2]["name"] == "bash_input");
+  CHECK(tools[3]["name"] == "bash_stop");
+  for (const json& tool : tools) {
+    CHECK(tool["inputSchema"]["type"] == "object");
+    CHECK(tool["outputSchema"]["type"] == "object");
+    CHECK_FALSE(tool["description"].get<std::string>().empty());
+  }
   CHECK(client.Call("ping")["result"] == json::object());
   const Ended ended = client.HangUp();
   CHECK(ended.in_time);

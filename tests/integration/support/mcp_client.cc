@@ -16,10 +16,13 @@ Words ServerCommand(const Ground& ground, const Words& policy) {
 
 }  // namespace
 
-McpClient::McpClient(const Ground& ground, const Words& policy)
-    : server_(ServerCommand(ground, policy), InsideOptions(ground)) {
-  const json answer = Call("initialize", {{"protocolVersion", "2025-03-26"},
-                                          {"capabilities", json::object()},
+McpClient::McpClient(const Ground& ground, const Words& policy, OnRequest on_request)
+    : server_(ServerCommand(ground, policy), InsideOptions(ground)),
+      on_request_(std::move(on_request)) {
+  json capabilities = json::object();
+  if (on_request_) capabilities["elicitation"] = json::object();
+  const json answer = Call("initialize", {{"protocolVersion", "2025-06-18"},
+                                          {"capabilities", capabilities},
                                           {"clientInfo", {{"name", "test"}, {"version", "1"}}}});
   INFO(answer.dump());
   REQUIRE(answer.contains("result"));
@@ -52,6 +55,11 @@ json McpClient::Answer(int id, std::chrono::milliseconds limit) {
     INFO("waiting for the answer to request " << id);
     REQUIRE_FALSE(message.is_null());
     const bool response = message.contains("id") && !message.contains("method");
+    if (!response && !message.contains("id")) notifications_.push_back(message);
+    if (!response && message.contains("id") && on_request_) {
+      SendLine(json({{"jsonrpc", "2.0"}, {"id", message["id"]}, {"result", on_request_(message)}})
+                   .dump());
+    }
     if (response && message["id"].is_number_integer()) kept_[message["id"]] = message;
   }
   json answer = kept_[id];
@@ -74,6 +82,21 @@ json McpClient::Bash(const std::string& command, const json& more) {
   INFO(answer.dump());
   REQUIRE(answer.contains("result"));
   return answer["result"];
+}
+
+json McpClient::Tool(const std::string& name, const json& arguments) {
+  const json answer = Call("tools/call", {{"name", name}, {"arguments", arguments}});
+  INFO(answer.dump());
+  REQUIRE(answer.contains("result"));
+  return answer["result"];
+}
+
+std::vector<json> McpClient::Notifications(const std::string& method) const {
+  std::vector<json> found;
+  for (const json& message : notifications_) {
+    if (message["method"] == method) found.push_back(message);
+  }
+  return found;
 }
 
 Ended McpClient::HangUp() { return server_.Finish({}, std::chrono::seconds(10)); }

@@ -29,6 +29,53 @@ constexpr std::array<std::string_view, 7> kNetworkComplaints = {
     "Connection refused",        "Failed to connect",
     "Couldn't connect"};
 
+// What programs say that wanted a person, and what a model can do instead.
+struct WantedPerson {
+  std::string_view complaint;
+  std::string_view advice;
+};
+
+constexpr std::string_view kNoSudo =
+    "sudo, su and doas cannot give rights here; install into the workspace or HOME instead, or ask "
+    "the person to do it outside";
+constexpr std::string_view kNoPassword =
+    "nobody can be asked for a password or a key here, and those of the person are out of reach; "
+    "for a private repository ask the person to fetch it outside";
+constexpr std::string_view kNoEditor =
+    "no editor opens here; give the text in the command, e.g. git commit -m, or "
+    "GIT_SEQUENCE_EDITOR='sed -i ...' for a rebase";
+constexpr std::string_view kNoTerminal =
+    "there is no terminal here; use the program's option for batch use";
+
+constexpr std::array<WantedPerson, 17> kWantedPersons = {{
+    {"\"no new privileges\" flag is set", kNoSudo},
+    {"sudo: a terminal is required", kNoSudo},
+    {"sudo: a password is required", kNoSudo},
+    {"sudo: command not found", kNoSudo},
+    {"sudo: not found", kNoSudo},
+    {"effective uid is not 0", kNoSudo},
+    {"must be run from a terminal", kNoSudo},
+    {"terminal prompts disabled", kNoPassword},
+    {"could not read Username", kNoPassword},
+    {"could not read Password", kNoPassword},
+    {"Permission denied (publickey", kNoPassword},
+    {"Host key verification failed", kNoPassword},
+    {"There was a problem with the editor", kNoEditor},
+    {"Terminal is dumb, but EDITOR unset", kNoEditor},
+    {"not a terminal", kNoTerminal},
+    {"input device is not a TTY", kNoTerminal},
+    {"EOFError: EOF when reading a line",
+     "standard input is at end of file; pass what the program "
+     "asks for as arguments, or by a pipe"},
+}};
+
+std::string_view AdviceForWantedPerson(std::string_view line) {
+  for (const WantedPerson& wanted : kWantedPersons) {
+    if (line.find(wanted.complaint) != std::string_view::npos) return wanted.advice;
+  }
+  return {};
+}
+
 bool SaysMissing(std::string_view complaint) {
   return complaint == kPathComplaints[0] || complaint == kPathComplaints[1];
 }
@@ -166,6 +213,10 @@ std::vector<std::string> ExplainComplaints(std::string_view standard_error, cons
   while (!standard_error.empty() && sentences.size() < kMaxSentences) {
     const std::string_view line = standard_error.substr(0, standard_error.find('\n'));
     standard_error.remove_prefix(std::min(line.size() + 1, standard_error.size()));
+    if (const std::string_view advice = AdviceForWantedPerson(line); !advice.empty()) {
+      add(std::string(advice));
+      continue;
+    }
     if (network_withheld && IsNetworkComplaint(line)) add(ExplainNetworkMode(profile));
     if (const std::optional<PathComplaint> complaint = FindPathComplaint(line)) {
       const bool granted = std::any_of(

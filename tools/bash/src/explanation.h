@@ -15,7 +15,8 @@ namespace cordon::internal {
 
 // One sentence per path that `standard_error` names beside a refusal and that neither `profile` nor
 // one of `grants` allows, and one for a network that could not be reached under a profile without
-// network. Each says the rule and how to ask for more. At most four; none for complaints that the
+// network. Each says the rule and how to ask for more. Also what to do instead where a program
+// wanted a person: a password, an editor, a terminal. At most four; none for complaints that the
 // profile cannot be the reason of. These are facts about the profile, not observations of the
 // kernel: what was really refused and seen is in `RunResult::denials`.
 [[nodiscard]] std::vector<std::string> ExplainComplaints(

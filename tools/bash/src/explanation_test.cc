@@ -64,6 +64,26 @@ TEST_CASE("A gated path comes with the exact words that ask for it") {
         std::string::npos);
 }
 
+TEST_CASE("A program that wanted a person is told apart, with what to do instead") {
+  const Profile profile = MakeProfile(Config());
+  const std::vector<std::pair<std::string_view, std::string_view>> complaints = {
+      {"bash: line 1: sudo: command not found", "sudo, su and doas"},
+      {"sudo: The \"no new privileges\" flag is set, which prevents sudo", "sudo, su and doas"},
+      {"fatal: could not read Username for 'https://example.com': terminal prompts disabled",
+       "private repository"},
+      {"git@example.com: Permission denied (publickey).", "private repository"},
+      {"error: There was a problem with the editor '/bin/false'.", "no editor opens here"},
+      {"the input device is not a TTY", "no terminal here"},
+      {"EOFError: EOF when reading a line", "end of file"}};
+  for (const auto& [complaint, advice] : complaints) {
+    const std::vector<std::string> sentences = ExplainComplaints(complaint, profile);
+    INFO(complaint);
+    REQUIRE(sentences.size() == 1);
+    CHECK(sentences[0].find(advice) != std::string::npos);
+  }
+  CHECK(ExplainComplaints("Please supply the message using -m", profile).empty());
+}
+
 TEST_CASE("A complaint about what the profile allows is the command's own affair") {
   const Profile profile = MakeProfile(Config());
   for (const std::string_view complaint :

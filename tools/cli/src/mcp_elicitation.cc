@@ -54,13 +54,13 @@ Json Question(const std::string& id, const ApprovalCard& card) {
               {"required", {"decision"}}}}}}};
 }
 
-// Only an accepted form with an explicit decision approves.
-ApprovalAnswer AnswerOf(const Json& response, const ApprovalCard& card) {
+absl::Status NobodyAnswered(const std::string& why) {
+  return MakeError(ErrorCode::kNoApprover, why);
+}
+
+ApprovalAnswer AnswerOfForm(const Json& content, const ApprovalCard& card) {
   ApprovalAnswer answer;
   answer.digest = card.digest;
-  const Json result = response.value("result", Json::object());
-  if (!result.is_object() || result.value("action", Json()) != "accept") return answer;
-  const Json content = result.value("content", Json::object());
   if (!content.is_object()) return answer;
   const Json decision = content.value("decision", Json());
   answer.approved = decision == "once" || (decision == "session" && !card.would_store.empty());
@@ -68,6 +68,16 @@ ApprovalAnswer AnswerOf(const Json& response, const ApprovalCard& card) {
   const Json words = content.value("words", Json());
   if (words.is_string()) answer.words = words.get<std::string>();
   return answer;
+}
+
+absl::StatusOr<ApprovalAnswer> AnswerOf(const Json& response, const ApprovalCard& card) {
+  if (response.contains("error")) return NobodyAnswered("the client could not show the question");
+  const Json result = response.value("result", Json::object());
+  const Json action = result.is_object() ? result.value("action", Json()) : Json();
+  if (action == "accept") return AnswerOfForm(result.value("content", Json::object()), card);
+  if (action == "decline") return AnswerOfForm(Json::object(), card);
+  if (action == "cancel") return NobodyAnswered("the question was closed without an answer");
+  return NobodyAnswered("the client's answer to the question was not understood");
 }
 
 }  // namespace
@@ -102,6 +112,11 @@ absl::StatusOr<ApprovalAnswer> ElicitingApprover::Ask(const ApprovalCard& card,
   const std::string response = std::move(slot->second);
   waiting_.erase(slot);
   if (answered) return AnswerOf(Json::parse(response), card);
+  // The form need not stay open; a client that does not know this message ignores it.
+  const Json withdrawn = {{"jsonrpc", "2.0"},
+                          {"method", "notifications/cancelled"},
+                          {"params", {{"requestId", id}, {"reason", "not needed any more"}}}};
+  send_(withdrawn.dump());
   if (stop.stop_requested()) return MakeError(ErrorCode::kCancelled, "the question was withdrawn");
   return MakeError(ErrorCode::kApprovalTimedOut, "nobody answered the question in time");
 }

@@ -40,21 +40,19 @@ std::string Dump(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-const Json& OutputSchema() {
-  static const Json kSchema = Json::parse(R"({
-    "type": "object",
-    "properties": {
-      "exit_code": {"type": ["integer", "null"]},
-      "signal": {"type": ["integer", "null"]},
-      "outcome": {"type": "string"},
-      "stdout": {"type": "string"},
-      "stderr": {"type": "string"},
-      "truncated": {"type": "boolean"},
-      "denials": {"type": "array", "items": {"type": "object"}}
-    },
-    "required": ["exit_code", "signal", "outcome", "stdout", "stderr", "truncated", "denials"]
-  })");
-  return kSchema;
+// A schema of ours; null for none.
+Json ParseSchema(const std::string& text) { return Json::parse(text, nullptr, false); }
+
+Json ToolJson(const McpTool& entry) {
+  Json object = {{"name", entry.tool->name()},
+                 {"title", entry.title},
+                 {"description", entry.tool->description()},
+                 {"inputSchema", ParseSchema(entry.tool->input_schema_json())},
+                 {"annotations", {{"title", entry.title}, {"readOnlyHint", entry.read_only}}}};
+  if (!entry.result_schema_json.empty()) {
+    object["outputSchema"] = ParseSchema(entry.result_schema_json);
+  }
+  return object;
 }
 
 Json ResultJson(const ToolCallOutcome& outcome) {
@@ -79,9 +77,8 @@ struct McpServer::Call {
   std::jthread thread;  // Last, so that it ends before what it uses.
 };
 
-McpServer::McpServer(Tool& tool, const ToolCallStep& step, ElicitingApprover* approver,
-                     McpSend send)
-    : tool_(tool), step_(step), approver_(approver), send_(std::move(send)) {}
+McpServer::McpServer(McpParts parts, McpSend send)
+    : parts_(std::move(parts)), send_(std::move(send)) {}
 
 McpServer::~McpServer() {
   std::list<std::unique_ptr<Call>> calls;
@@ -116,7 +113,7 @@ void McpServer::HandleMessage(const Json& message) {
   const bool has_id = message.is_object() && message.contains("id");
   if (!Member(message, "method").is_string()) {
     const bool response = has_id && (message.contains("result") || message.contains("error"));
-    if (response && approver_ != nullptr && approver_->Respond(message)) return;
+    if (response && parts_.approver != nullptr && parts_.approver->Respond(message)) return;
     if (!response) ReplyError(nullptr, kInvalidRequest, "neither a request nor a response");
     return;
   }
@@ -134,8 +131,10 @@ void McpServer::HandleRequest(const Json& message) {
     ReplyError(nullptr, kInvalidRequest, "the id is neither a string nor an integer");
   } else if (method == "initialize") {
     Reply(id, Initialize(Member(message, "params")));
-  } else if (method == "ping" || method == "logging/setLevel") {
+  } else if (method == "ping") {
     Reply(id, Json::object());
+  } else if (method == "logging/setLevel") {
+    SetLogLevel(message);
   } else if (method == "tools/list") {
     Reply(id, ListTools());
   } else if (method == "tools/call") {
@@ -156,13 +155,29 @@ void McpServer::HandleNotification(const Json& message) {
   }
 }
 
+void McpServer::SetLogLevel(const Json& message) {
+  const std::string level = Text(Member(Member(message, "params"), "level"));
+  if (parts_.log->SetLevel(level)) {
+    Reply(message["id"], Json::object());
+  } else {
+    ReplyError(message["id"], kInvalidParams,
+               absl::StrFormat("there is no level \"%s\"; they are those of RFC 5424", level));
+  }
+}
+
 void McpServer::StartCall(const Json& message) {
   const Json& id = message["id"];
   const Json& parameters = Member(message, "params");
   const std::string name = Text(Member(parameters, "name"));
-  if (name != tool_.name()) {
+  std::string known;
+  bool found = false;
+  for (const McpTool& entry : parts_.tools) {
+    found |= entry.tool->name() == name;
+    known += absl::StrFormat("%s%s", known.empty() ? "" : ", ", entry.tool->name());
+  }
+  if (!found) {
     ReplyError(id, kInvalidParams,
-               absl::StrFormat("there is no tool %s, only %s", name, tool_.name()));
+               absl::StrFormat("there is no tool \"%s\"; there are: %s", name, known));
     return;
   }
   const Json& arguments = Member(parameters, "arguments");
@@ -188,15 +203,25 @@ void McpServer::RunCall(Call& call) {
     const std::lock_guard lock(mutex_);  // Until the thread has been stored.
     stop = call.thread.get_stop_token();
   }
-  const ToolCallOutcome outcome = step_.Run(call.call, stop);
+  const ToolCallOutcome outcome = parts_.step->Run(call.call, stop);
   bool cancelled = false;
   {
     const std::lock_guard lock(mutex_);
     cancelled = call.cancelled;
   }
+  if (!cancelled && !outcome.status.ok()) LogRefusal(call.call, outcome);
   if (!cancelled) Reply(call.id, ResultJson(outcome));
   const std::lock_guard lock(mutex_);
   call.done = true;
+}
+
+void McpServer::LogRefusal(const ToolCall& call, const ToolCallOutcome& outcome) {
+  const std::optional<Error> error = ErrorOf(outcome.status);
+  parts_.log->Write(McpLevel::kNotice, "calls",
+                    {{"tool", call.tool},
+                     {"execution_id", outcome.execution_id},
+                     {"code", error ? std::string(ErrorCodeName(error->code)) : "failed"},
+                     {"message", std::string(outcome.status.message())}});
 }
 
 void McpServer::Tick() {
@@ -217,24 +242,24 @@ void McpServer::Tick() {
 }
 
 Json McpServer::Initialize(const Json& parameters) {
-  if (approver_ != nullptr) {
-    approver_->SetSupported(Member(Member(parameters, "capabilities"), "elicitation").is_object());
+  if (parts_.approver != nullptr) {
+    parts_.approver->SetSupported(
+        Member(Member(parameters, "capabilities"), "elicitation").is_object());
   }
   const std::string asked = Text(Member(parameters, "protocolVersion"));
   const bool known = std::find(kRevisions.begin(), kRevisions.end(), asked) != kRevisions.end();
-  return {{"protocolVersion", known ? asked : std::string(kRevisions.front())},
-          {"capabilities", {{"tools", Json::object()}, {"logging", Json::object()}}},
-          {"serverInfo", {{"name", "cordon"}, {"version", CORDON_VERSION}}},
-          {"instructions", tool_.description()}};
+  Json about = {
+      {"protocolVersion", known ? asked : std::string(kRevisions.front())},
+      {"capabilities", {{"tools", Json::object()}, {"logging", Json::object()}}},
+      {"serverInfo", {{"name", "cordon"}, {"title", "cordon"}, {"version", CORDON_VERSION}}}};
+  if (!parts_.instructions.empty()) about["instructions"] = parts_.instructions;
+  return about;
 }
 
 Json McpServer::ListTools() const {
-  return {{"tools",
-           {{{"name", tool_.name()},
-             {"title", "Bash, confined"},
-             {"description", tool_.description()},
-             {"inputSchema", Json::parse(tool_.input_schema_json(), nullptr, false)},
-             {"outputSchema", OutputSchema()}}}}};
+  Json tools = Json::array();
+  for (const McpTool& entry : parts_.tools) tools.push_back(ToolJson(entry));
+  return {{"tools", std::move(tools)}};
 }
 
 void McpServer::Reply(const Json& id, const Json& result) {

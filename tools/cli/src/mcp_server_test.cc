@@ -61,10 +61,17 @@ class Conversation {
  public:
   Conversation()
       : approver_([this](const std::string& line) { Receive(line); }),
+        log_([this](const std::string& line) { Receive(line); }),
         step_(ToolCallStep::Create(Options()).value()),
-        server_(tool_, step_, &approver_, [this](const std::string& line) { Receive(line); }) {}
+        server_({{{&tool_, "Bash", R"({"type":"object"})", false}},
+                 &step_,
+                 &approver_,
+                 &log_,
+                 "what it is for"},
+                [this](const std::string& line) { Receive(line); }) {}
 
   McpServer& server() { return server_; }
+  McpLog& log() { return log_; }
   ElicitingApprover& approver() { return approver_; }
 
   void Send(const Json& message) { server_.Handle(message.dump()); }
@@ -97,6 +104,7 @@ class Conversation {
   EchoTool tool_;
   AdmitAll admission_;
   ElicitingApprover approver_;
+  McpLog log_;
   ToolCallStep step_;
   McpServer server_;
 };
@@ -202,11 +210,62 @@ TEST_CASE("only an accepted form with an explicit decision approves") {
   for (const Json& refusal :
        {Json{{"action", "accept"}, {"content", {{"decision", "deny"}}}},
         Json{{"action", "accept"}, {"content", Json::object()}}, Json{{"action", "accept"}},
-        Json{{"action", "decline"}, {"content", {{"decision", "once"}}}},
-        Json{{"action", "cancel"}}, Json("once")}) {
+        Json{{"action", "decline"}, {"content", {{"decision", "once"}}}}}) {
     CAPTURE(refusal.dump());
     CHECK_FALSE(AskAndAnswer(refusal)->approved);
   }
+}
+
+TEST_CASE("a question that was closed, or not understood, is nobody's refusal") {
+  for (const Json& answer : {Json{{"action", "cancel"}}, Json("once"), Json(nullptr),
+                             Json{{"action", "other"}, {"content", {{"decision", "once"}}}}}) {
+    CAPTURE(answer.dump());
+    CHECK(Is(AskAndAnswer(answer).status(), ErrorCode::kNoApprover));
+  }
+}
+
+TEST_CASE("a question that nobody answers in time is withdrawn") {
+  Conversation talk;
+  talk.approver().SetSupported(true);
+  CHECK_FALSE(talk.approver().Ask(Card(std::chrono::milliseconds(20)), {}).ok());
+  const Json question = talk.Next();
+  const Json withdrawn = talk.Next();
+  CHECK(withdrawn["method"] == "notifications/cancelled");
+  CHECK(withdrawn["params"]["requestId"] == question["id"]);
+}
+
+TEST_CASE("the log is sent from the level on that the client chose") {
+  Conversation talk;
+  talk.log().Write(McpLevel::kDebug, "test", {{"n", 1}});
+  talk.log().Write(McpLevel::kInfo, "test", {{"n", 2}});
+  CHECK(talk.Next()["params"]["data"]["n"] == 2);
+  talk.Send({{"jsonrpc", "2.0"},
+             {"id", 1},
+             {"method", "logging/setLevel"},
+             {"params", {{"level", "warning"}}}});
+  CHECK(talk.Next()["result"] == Json::object());
+  talk.log().Write(McpLevel::kNotice, "test", {{"n", 3}});
+  talk.log().Write(McpLevel::kError, "test", {{"n", 4}});
+  const Json message = talk.Next();
+  CHECK(message["method"] == "notifications/message");
+  CHECK(message["params"]["level"] == "error");
+  CHECK(message["params"]["data"]["n"] == 4);
+  talk.Send({{"jsonrpc", "2.0"},
+             {"id", 2},
+             {"method", "logging/setLevel"},
+             {"params", {{"level", "loud"}}}});
+  CHECK(talk.Next()["error"]["code"] == -32602);
+}
+
+TEST_CASE("a tool is listed with its title, both schemas and whether it only reads") {
+  Conversation talk;
+  talk.Send({{"jsonrpc", "2.0"}, {"id", 1}, {"method", "tools/list"}});
+  const Json tools = talk.Next()["result"]["tools"];
+  REQUIRE(tools.size() == 1);
+  CHECK(tools[0]["title"] == "Bash");
+  CHECK(tools[0]["inputSchema"]["type"] == "object");
+  CHECK(tools[0]["outputSchema"]["type"] == "object");
+  CHECK(tools[0]["annotations"]["readOnlyHint"] == false);
 }
 
 TEST_CASE("nobody who can ask, nobody who answers and a withdrawn question are told apart") {

@@ -57,19 +57,6 @@ absl::StatusOr<std::shared_ptr<RuleSet>> RulesOf(const SessionOptions& options) 
   return rules;
 }
 
-// The folder for isolated homes: never inside a tree that the command may write to.
-std::string ScratchRoot(const Profile& profile) {
-  std::error_code error;
-  const fs::path preferred = fs::temp_directory_path(error);
-  for (const std::string& candidate : {preferred.string(), std::string("/var/tmp")}) {
-    const auto resolved = candidate.empty() ? absl::StatusOr<std::string>(std::string("/tmp"))
-                                            : ResolveSymlinks(NormalizePath(candidate));
-    if (!resolved.ok()) continue;
-    if (profile.Explain(Axis::kWrite, *resolved).access == Access::kDeny) return *resolved;
-  }
-  return "/tmp";
-}
-
 class OpenSession : public Session {
  public:
   static absl::StatusOr<std::unique_ptr<Session>> Open(const Profile& profile,
@@ -157,6 +144,18 @@ class OpenSession : public Session {
 };
 
 }  // namespace
+
+std::string ScratchRoot(const Profile& profile) {
+  std::error_code error;
+  const fs::path preferred = fs::temp_directory_path(error);
+  for (const std::string& candidate : {preferred.string(), std::string("/var/tmp")}) {
+    const auto resolved = candidate.empty() ? absl::StatusOr<std::string>(std::string("/tmp"))
+                                            : ResolveSymlinks(NormalizePath(candidate));
+    if (!resolved.ok()) continue;
+    if (profile.Explain(Axis::kWrite, *resolved).access == Access::kDeny) return *resolved;
+  }
+  return "/tmp";
+}
 
 void AddSessionOptions(CLI::App& app, SessionOptions& options) {
   AddPolicyOptions(app, options.policy);

@@ -50,6 +50,10 @@ void AddSessionOptions(CLI::App& app, SessionOptions& options);
 [[nodiscard]] absl::StatusOr<std::string> StartDirectory(const std::string& chdir,
                                                          const std::string& workspace_root);
 
+// A folder for what is private to a session and no command may write to: isolated homes, the record
+// of background jobs.
+[[nodiscard]] std::string ScratchRoot(const Profile& profile);
+
 // One executor, its gate, rules and log. Used by one thread, but for what the parts themselves
 // allow.
 class Session {
