@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/command.h"
+#include "http_forward.h"
 #include "http_refusal.h"
 #include "tls_hello.h"
 
@@ -62,7 +63,9 @@ bool MayBeOldHello(std::string_view bytes) {
 }  // namespace
 
 ClientInspector::ClientInspector(InspectorRules rules)
-    : rules_(std::move(rules)), http_(rules_.max_head_bytes) {}
+    : rules_(std::move(rules)), http_(rules_.max_head_bytes) {
+  if (rules_.is_forward) kind_ = Kind::kHttp;
+}
 
 std::string_view ClientInspector::protocol() const {
   switch (kind_) {
@@ -198,6 +201,7 @@ ClientInspector::Verdict ClientInspector::RunHttp(std::string& out) {
     if (step.event == HttpRequests::Event::kHead) {
       verdict = TakeHead(step.head, rest.substr(0, step.size), out);
       if (verdict == Verdict::kRefuse) return verdict;
+      if (verdict == Verdict::kElsewhere) break;
     } else {
       out += rest.substr(0, step.size);
     }
@@ -209,6 +213,7 @@ ClientInspector::Verdict ClientInspector::RunHttp(std::string& out) {
 
 ClientInspector::Verdict ClientInspector::TakeHead(const HttpHead& head, std::string_view bytes,
                                                    std::string& out) {
+  if (rules_.is_forward) return TakeForwardHead(head, out);
   std::string other_host;
   if (std::string problem = HeadProblem(head, other_host); !problem.empty()) {
     return RefuseHttp(403, std::move(problem), std::move(other_host));
@@ -223,6 +228,17 @@ ClientInspector::Verdict ClientInspector::TakeHead(const HttpHead& head, std::st
   }
   // Only an answer to the first request is found for sure.
   awaits_switch_ = requests_ == 0 && head.wants_upgrade && !cleartext_http2;
+  ++requests_;
+  return Verdict::kGoOn;
+}
+
+ClientInspector::Verdict ClientInspector::TakeForwardHead(const HttpHead& head, std::string& out) {
+  if (head.method == "CONNECT") return Verdict::kElsewhere;
+  const absl::StatusOr<NetworkTarget> target = ForwardTarget(head);
+  if (!target.ok()) return RefuseHttp(400, std::string(target.status().message()), "");
+  if (target->host != rules_.host || target->port != rules_.port) return Verdict::kElsewhere;
+  AppendOriginHead(head, out);
+  awaits_switch_ = requests_ == 0 && head.wants_upgrade && !ListHasToken(head.upgrade, "h2c");
   ++requests_;
   return Verdict::kGoOn;
 }

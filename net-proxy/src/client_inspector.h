@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "http_requests.h"
 
@@ -22,6 +23,8 @@ struct InspectorRules {
   std::uint16_t port = 0;  // What a port in a Host must be.
   std::size_t max_head_bytes = 64 * 1024;
   bool allow_encrypted_hello = false;
+  // The client speaks HTTP to a proxy: each request is in absolute form and goes on in origin form.
+  bool is_forward = false;
 };
 
 class ClientInspector {
@@ -29,7 +32,8 @@ class ClientInspector {
   enum class Verdict : std::uint8_t {
     kRefuse = 0,  // `refusal` says why; nothing more is read.
     kGoOn,
-    kRaw,  // The rest of the connection needs no look.
+    kRaw,        // The rest of the connection needs no look.
+    kElsewhere,  // Forward only: the next request is for another target; see `TakeRest`.
   };
   struct Refusal {
     std::string reason;
@@ -57,6 +61,9 @@ class ClientInspector {
   // May append to `out` what the client had sent ahead.
   [[nodiscard]] Verdict FeedServer(std::string_view bytes, std::string& out);
 
+  // What was kept, from the head on that goes elsewhere.
+  [[nodiscard]] std::string TakeRest() { return std::exchange(held_, {}); }
+
   // "tls", "http", "other"; empty until it is known.
   [[nodiscard]] std::string_view protocol() const;
   // Heads that went on. When there were some, answers to them may still be on their way.
@@ -72,6 +79,7 @@ class ClientInspector {
   Verdict RunHttp(std::string& out);
   Verdict CheckHello(std::string& out);
   Verdict TakeHead(const HttpHead& head, std::string_view bytes, std::string& out);
+  Verdict TakeForwardHead(const HttpHead& head, std::string& out);
   // Empty when the request is for `rules_.host`.
   [[nodiscard]] std::string HeadProblem(const HttpHead& head, std::string& other_host) const;
   [[nodiscard]] std::string AuthorityProblem(std::string_view authority,

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,12 +11,14 @@
 
 namespace cordon::internal {
 
-Connection::Connection(Session& session, Kind kind, NetworkTarget target, UniqueFd client)
+Connection::Connection(Session& session, Kind kind, NetworkTarget target, UniqueFd client,
+                       ConnectionTerms terms)
     : session_(session),
       loop_(session.loop()),
       kind_(kind),
       target_(std::move(target)),
       client_(std::move(client)),
+      terms_(std::move(terms)),
       started_(SteadyClock::now()) {}
 
 Connection::~Connection() {
@@ -39,7 +42,9 @@ void Connection::OnDecision(const EgressDecision& decision) {
   rule_ = decision.rule;
   if (decision.verdict == EgressVerdict::kAllow) return StartDial();
   session_.Deny(target_, decision.rule, AllowWith(target_));
-  Reset();
+  Fail(ConnectionFailure::kDenied,
+       absl::StrCat("refused by cordon: ", NetworkTargetText(target_), ": ", decision.rule,
+                    ".\nTo allow it: ", AllowWith(target_), "\n"));
 }
 
 void Connection::StartDial() {
@@ -72,36 +77,47 @@ void Connection::StartDial() {
 void Connection::OnDialled(Dial::Result result) {
   dial_.reset();
   address_ = result.endpoint.Text();
-  if (!result.fd.valid()) {
-    if (result.denied) {
-      session_.Deny(target_, result.problem,
-                    absl::StrCat("--net ", result.endpoint.Text(), " beside --net ",
-                                 NetworkTargetText(target_)));
-    } else {
-      Relay::Outcome outcome;
-      Log(absl::StrCat("failed: ", result.problem), outcome);
-    }
-    return Reset();
-  }
+  if (!result.fd.valid()) return OnDialFailed(result);
   if (kind_ == Kind::kTarget) session_.MarkUsed(target_);
   SetNoDelay(result.fd.get());
   SetKeepAlive(result.fd.get());
   if (std::exchange(watching_client_, false)) loop_.Unwatch(client_.get(), this);
-  relay_ = std::make_unique<Relay>(
-      session_.loop(), session_.buffer(), std::move(client_), std::move(result.fd), RelayOptions(),
-      [this](const Relay::Outcome& outcome) { OnRelayEnded(outcome); });
+  relay_ = std::make_unique<Relay>(session_.loop(), session_.buffer(), std::move(client_),
+                                   std::move(result.fd), RelayOptions(),
+                                   [this](Relay::Outcome& outcome) { OnRelayEnded(outcome); });
   if (!relay_->Start()) Reset();
+}
+
+void Connection::OnDialFailed(const Dial::Result& result) {
+  const std::string target = NetworkTargetText(target_);
+  if (result.denied) {
+    const std::string allow_with =
+        absl::StrCat("--net ", result.endpoint.Text(), " beside --net ", target);
+    session_.Deny(target_, result.problem, allow_with);
+    return Fail(ConnectionFailure::kDenied,
+                absl::StrCat("refused by cordon: ", target, ": ", result.problem,
+                             ".\nTo allow it: ", allow_with, "\n"));
+  }
+  Log(absl::StrCat("failed: ", result.problem), {});
+  Fail(result.error_number == ECONNREFUSED ? ConnectionFailure::kRefused
+       : result.error_number == ETIMEDOUT  ? ConnectionFailure::kTimedOut
+                                           : ConnectionFailure::kUnreachable,
+       absl::StrCat("cordon cannot reach ", target, ": ", result.problem, "\n"));
 }
 
 Relay::Options Connection::RelayOptions() {
   Relay::Options options;
   const EgressLimits& limits = session_.options().limits;
   options.first_byte_timeout = limits.first_byte_timeout;
+  options.greeting = std::move(terms_.greeting);
+  options.early = std::move(terms_.early);
   // An address was granted as such: whatever names it has are as good as it.
-  if (kind_ != Kind::kTarget || target_.is_address) return options;
+  const bool any_name = kind_ != Kind::kTarget || target_.is_address;
+  if (any_name && !terms_.is_forward) return options;
   InspectorRules rules;
   rules.host = target_.host;
   rules.port = target_.port;
+  rules.is_forward = terms_.is_forward;
   rules.max_head_bytes = limits.max_head_bytes;
   rules.allow_encrypted_hello = session_.options().allow_encrypted_client_hello;
   options.refused = [this](const ClientInspector::Refusal& refusal) { RecordRefusal(refusal); };
@@ -109,8 +125,11 @@ Relay::Options Connection::RelayOptions() {
   return options;
 }
 
-void Connection::OnRelayEnded(const Relay::Outcome& outcome) {
+void Connection::OnRelayEnded(Relay::Outcome& outcome) {
   Log(outcome.refused ? absl::StrCat("refused: ", outcome.refusal.reason) : "allowed", outcome);
+  if (outcome.client.valid()) {
+    session_.AcceptAtFront(std::move(outcome.client), std::move(outcome.rest), true);
+  }
   session_.Remove(this);
 }
 
@@ -144,6 +163,13 @@ void Connection::Log(const std::string& verdict, const Relay::Outcome& outcome) 
       {"duration_ms", absl::StrCat(duration.count())},
   };
   session_.Log(std::move(fields));
+}
+
+void Connection::Fail(ConnectionFailure failure, const std::string& text) {
+  if (terms_.answer == nullptr) return Reset();
+  if (std::exchange(watching_client_, false)) loop_.Unwatch(client_.get(), this);
+  session_.SayFarewell(std::move(client_), terms_.answer(failure, text));
+  session_.Remove(this);
 }
 
 void Connection::Reset() {

@@ -4,6 +4,7 @@
 #ifndef CORDON_NET_PROXY_SRC_CONNECTION_H_
 #define CORDON_NET_PROXY_SRC_CONNECTION_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,17 @@ namespace cordon::internal {
 
 class Session;
 
+enum class ConnectionFailure : std::uint8_t { kDenied = 0, kUnreachable, kRefused, kTimedOut };
+
+// What a client of an explicit front gets and has said beside the bytes that are relayed.
+struct ConnectionTerms {
+  std::string greeting;     // When the target is reached.
+  std::string early;        // Of the client, read already.
+  bool is_forward = false;  // HTTP requests in absolute form.
+  // What a client is told that does not get there. Null: its connection is reset.
+  std::function<std::string(ConnectionFailure, const std::string& text)> answer;
+};
+
 class Connection final : public IoHandler {
  public:
   enum class Kind : std::uint8_t {
@@ -26,7 +38,8 @@ class Connection final : public IoHandler {
     kPublish,   // To what listens in the sandbox at the target's port.
   };
 
-  Connection(Session& session, Kind kind, NetworkTarget target, UniqueFd client);
+  Connection(Session& session, Kind kind, NetworkTarget target, UniqueFd client,
+             ConnectionTerms terms);
   ~Connection() override;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -42,10 +55,12 @@ class Connection final : public IoHandler {
   void OnIo(std::uint32_t events) override;
   void StartDial();
   void OnDialled(Dial::Result result);
+  void OnDialFailed(const Dial::Result& result);
   [[nodiscard]] Relay::Options RelayOptions();
-  void OnRelayEnded(const Relay::Outcome& outcome);
+  void OnRelayEnded(Relay::Outcome& outcome);
   void RecordRefusal(const ClientInspector::Refusal& refusal);
   void Log(const std::string& verdict, const Relay::Outcome& outcome);
+  void Fail(ConnectionFailure failure, const std::string& text);
   void Reset();
 
   Session& session_;
@@ -53,6 +68,7 @@ class Connection final : public IoHandler {
   Kind kind_;
   NetworkTarget target_;
   UniqueFd client_;
+  ConnectionTerms terms_;
   bool watching_client_ = false;
   std::string rule_;
   std::string address_;

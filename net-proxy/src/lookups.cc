@@ -18,8 +18,9 @@ absl::StatusOr<std::vector<std::string>> LookUpAddresses(const std::string& name
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* list = nullptr;
-  // The dot keeps the host's search list out of it.
-  const int failed = getaddrinfo((name + ".").c_str(), nullptr, &hints, &list);
+  // Without a dot at its end, which would hide the entries of /etc/hosts: a name leads where it
+  // leads every program of this host.
+  const int failed = getaddrinfo(name.c_str(), nullptr, &hints, &list);
   if (failed != 0) {
     return MakeError(ErrorCode::kUnavailable,
                      absl::StrFormat("cannot look up %s: %s", name, gai_strerror(failed)));

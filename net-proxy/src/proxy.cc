@@ -14,11 +14,14 @@ namespace cordon {
 namespace internal {
 namespace {
 
-class ServedSession final : public EgressSession {
+class ServedSession final : public EgressFront {
  public:
   ServedSession(std::shared_ptr<Core> core, std::unique_ptr<Session> session,
-                std::shared_ptr<SessionRecord> record)
-      : core_(std::move(core)), session_(std::move(session)), record_(std::move(record)) {}
+                std::shared_ptr<SessionRecord> record, std::uint16_t port = 0)
+      : core_(std::move(core)),
+        session_(std::move(session)),
+        record_(std::move(record)),
+        port_(port) {}
   ~ServedSession() override {
     core_->loop->RunAndWait([this] { session_.reset(); });
   }
@@ -28,11 +31,13 @@ class ServedSession final : public EgressSession {
     return record_->Denials();
   }
   [[nodiscard]] std::vector<NetworkTarget> Used() const override { return record_->Used(); }
+  [[nodiscard]] std::uint16_t port() const override { return port_; }
 
  private:
   std::shared_ptr<Core> core_;
   std::unique_ptr<Session> session_;
   std::shared_ptr<SessionRecord> record_;
+  std::uint16_t port_;
 };
 
 absl::Status CheckPlan(const EgressPlan& plan) {
@@ -46,7 +51,7 @@ absl::Status CheckPlan(const EgressPlan& plan) {
   return absl::OkStatus();
 }
 
-class Proxy final : public EgressProxy {
+class Proxy final : public NetProxy {
  public:
   explicit Proxy(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
@@ -56,15 +61,39 @@ class Proxy final : public EgressProxy {
     auto record = std::make_shared<SessionRecord>();
     auto session = std::make_unique<Session>(*core_, std::move(plan), std::move(network), record);
     absl::Status status = session->Bind();
-    core_->loop->RunAndWait([&] {
-      if (status.ok()) status = session->Open();
-      if (!status.ok()) session.reset();  // Its timers and watches are the loop's.
-    });
-    if (!status.ok()) return status;
+    if (status = Open(std::move(status), session); !status.ok()) return status;
     return std::make_unique<ServedSession>(core_, std::move(session), std::move(record));
   }
 
+  absl::StatusOr<std::unique_ptr<EgressFront>> ServeFront(EgressPlan plan,
+                                                          EgressFrontOptions options) override {
+    if (!plan.host_ports.empty() || !plan.publish_ports.empty()) {
+      return MakeError(ErrorCode::kInvalidOption,
+                       "an explicit proxy has no ports of the host and publishes none");
+    }
+    const std::optional<IpAddress> ip = IpAddress::Parse(options.address);
+    if (!ip.has_value()) {
+      return MakeError(ErrorCode::kInvalidTarget,
+                       absl::StrFormat("\"%s\" is no address to listen at", options.address));
+    }
+    auto record = std::make_shared<SessionRecord>();
+    auto session = std::make_unique<Session>(*core_, std::move(plan), nullptr, record);
+    const absl::StatusOr<std::uint16_t> port =
+        session->BindFront({*ip, options.port}, options.credential);
+    if (absl::Status status = Open(port.status(), session); !status.ok()) return status;
+    return std::make_unique<ServedSession>(core_, std::move(session), std::move(record), *port);
+  }
+
  private:
+  // Opens a session that was bound, or takes it apart: both belong to the loop.
+  absl::Status Open(absl::Status status, std::unique_ptr<Session>& session) {
+    core_->loop->RunAndWait([&] {
+      if (status.ok()) status = session->Open();
+      if (!status.ok()) session.reset();
+    });
+    return status;
+  }
+
   std::shared_ptr<Core> core_;
 };
 
@@ -89,7 +118,7 @@ absl::StatusOr<EgressOverride> ParseEgressOverride(std::string_view text) {
   return EgressOverride{*std::move(target), address->host, address->port};
 }
 
-absl::StatusOr<std::unique_ptr<EgressProxy>> NewEgressProxy(EgressProxyOptions options) {
+absl::StatusOr<std::unique_ptr<NetProxy>> NewEgressProxy(EgressProxyOptions options) {
   absl::StatusOr<std::unique_ptr<internal::EventLoop>> loop = internal::EventLoop::Create();
   if (!loop.ok()) return loop.status();
   return std::make_unique<internal::Proxy>(

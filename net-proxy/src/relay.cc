@@ -29,12 +29,13 @@ void Relay::Side::OnIo(std::uint32_t events) {
 }
 
 Relay::Relay(EventLoop& loop, std::vector<char>& buffer, UniqueFd client, UniqueFd server,
-             Options options, std::function<void(const Outcome&)> ended)
+             Options options, std::function<void(Outcome&)> ended)
     : loop_(loop),
       buffer_(buffer),
       inspector_(std::move(options.inspector)),
       raw_(inspector_ == nullptr),
       first_byte_timeout_(options.first_byte_timeout),
+      early_(std::move(options.early)),
       refused_(std::move(options.refused)),
       ended_(std::move(ended)) {
   client_.relay = this;
@@ -62,12 +63,38 @@ bool Relay::Start() {
 
 void Relay::Run(Side& side) {
   if (stage_ == Stage::kDraining) return ReadToDrain();
+  if (!early_.empty()) {
+    // The greeting comes before an answer to what was said early.
+    if (!Flush(down_)) return;
+    FeedEarly();
+  }
   // What the side sent first, so that an answer in one segment with a FIN is not overtaken by it.
   Flow& from_it = &side == &client_ ? up_ : down_;
   Flow& to_it = &side == &client_ ? down_ : up_;
   Pump(from_it);
   if (stage_ == Stage::kOver || stage_ == Stage::kDraining) return;
   Pump(to_it);
+  CheckLeaving();
+}
+
+void Relay::FeedEarly() {
+  const std::string early = std::exchange(early_, {});
+  up_.bytes += early.size();
+  if (raw_) {
+    up_.pending += early;
+  } else {
+    Inspect(early.data(), early.size());
+  }
+}
+
+// A client that asks for another target has all answers of this one, or does not want them.
+void Relay::CheckLeaving() {
+  if (!is_leaving_ || stage_ != Stage::kRelaying) return;
+  if (!up_.pending.empty() || !down_.pending.empty()) return;
+  loop_.Unwatch(client_.fd.get(), &client_);
+  outcome_.client = std::move(client_.fd);
+  outcome_.rest = inspector_->TakeRest();
+  End();
 }
 
 void Relay::Pump(Flow& flow) {
@@ -155,6 +182,11 @@ void Relay::Apply(ClientInspector::Verdict verdict) {
     case ClientInspector::Verdict::kRaw:
       raw_ = true;
       return;
+    case ClientInspector::Verdict::kElsewhere:
+      is_leaving_ = true;
+      up_.stopped = true;
+      loop_.Again(&client_);
+      return;
   }
 }
 
@@ -229,7 +261,9 @@ void Relay::AnswerAndDrain() {
   // The buffers of the socket take a short text even when the client reads slowly; when not, the
   // client sees the end alone.
   const std::string& answer = outcome_.refusal.answer;
-  if (!answer.empty()) (void)Send(client_.fd.get(), answer.data(), answer.size());
+  const bool flushed = Flush(down_);
+  if (stage_ == Stage::kOver) return;
+  if (flushed && !answer.empty()) (void)Send(client_.fd.get(), answer.data(), answer.size());
   Drain();
 }
 

@@ -30,6 +30,8 @@ class Relay {
     std::function<void(const ClientInspector::Refusal&)> refused;
     // For the client before anything else.
     std::string greeting;
+    // Of the client, read already.
+    std::string early;
     // Ends a relay on which nothing went on in either direction for so long after its start.
     std::chrono::milliseconds first_byte_timeout{30'000};
   };
@@ -40,6 +42,9 @@ class Relay {
         protocol;  // "tls", "http", "other", "server first"; empty when it was not looked at.
     bool refused = false;
     ClientInspector::Refusal refusal;
+    // The client goes on to another target, with `rest`, when this is valid.
+    UniqueFd client;
+    std::string rest;
   };
 
   static constexpr std::size_t kBufferBytes = 256 * 1024;
@@ -48,7 +53,7 @@ class Relay {
   // relays of the loop. `ended` is called once, last of all; it may retire the relay, not delete
   // it.
   Relay(EventLoop& loop, std::vector<char>& buffer, UniqueFd client, UniqueFd server,
-        Options options, std::function<void(const Outcome&)> ended);
+        Options options, std::function<void(Outcome&)> ended);
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
@@ -92,6 +97,8 @@ class Relay {
   void FlowEnded(Flow& flow);
   void Break(Flow& flow);
   void CheckDone();
+  void FeedEarly();
+  void CheckLeaving();
   void Refuse();
   void AnswerAndDrain();
   void Drain();
@@ -114,10 +121,12 @@ class Relay {
   EventLoop::TimerId release_timer_ = EventLoop::kNoTimer;
   std::chrono::milliseconds first_byte_timeout_;
   std::size_t drained_ = 0;
+  std::string early_;
+  bool is_leaving_ = false;  // To another target, when all that was read has been passed on.
   bool server_first_ = false;
   Outcome outcome_;
   std::function<void(const ClientInspector::Refusal&)> refused_;
-  std::function<void(const Outcome&)> ended_;
+  std::function<void(Outcome&)> ended_;
 };
 
 }  // namespace cordon::internal

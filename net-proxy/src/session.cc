@@ -50,6 +50,8 @@ Session::Session(Core& core, EgressPlan plan, std::shared_ptr<SandboxNetwork> ne
 Session::~Session() {
   for (auto& [target, question] : questions_) loop().Cancel(question.deadline);
   connections_.clear();
+  fronts_.clear();
+  farewells_.clear();
 }
 
 absl::Status Session::Bind() {
@@ -179,7 +181,7 @@ void Session::AddListener(UniqueFd fd, Listener::Accepted accepted) {
 }
 
 absl::Status Session::Open() {
-  bool watched = dns_->Start() && (watch_ == nullptr || watch_->Start());
+  bool watched = (dns_ == nullptr || dns_->Start()) && (watch_ == nullptr || watch_->Start());
   for (const std::unique_ptr<Listener>& listener : listeners_) {
     watched = watched && listener->Start();
   }
@@ -195,11 +197,64 @@ void Session::CatchUp() {
 
 bool Session::IsFull() const { return connections_.size() >= core_.options.limits.max_connections; }
 
-void Session::Accept(Connection::Kind kind, NetworkTarget target, UniqueFd client) {
-  auto connection = std::make_unique<Connection>(*this, kind, std::move(target), std::move(client));
+void Session::Accept(Connection::Kind kind, NetworkTarget target, UniqueFd client,
+                     ConnectionTerms terms) {
+  auto connection = std::make_unique<Connection>(*this, kind, std::move(target), std::move(client),
+                                                 std::move(terms));
   Connection* const raw = connection.get();
   connections_.emplace(raw, std::move(connection));
   raw->Start();
+}
+
+absl::StatusOr<std::uint16_t> Session::BindFront(const Endpoint& local,
+                                                 std::string_view credential) {
+  credential_ = Credential(credential);
+  absl::StatusOr<UniqueFd> fd = MakeHostSocket(local.ip.is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM);
+  if (!fd.ok()) return fd.status();
+  if (absl::Status status = BindAndListen(fd->get(), local, SOCK_STREAM, "the proxy");
+      !status.ok()) {
+    return status;
+  }
+  const std::uint16_t port = LocalEndpoint(fd->get()).port;
+  AddListener(*std::move(fd),
+              [this](UniqueFd client) { AcceptAtFront(std::move(client), "", false); });
+  return port;
+}
+
+void Session::AcceptAtFront(UniqueFd client, std::string input, bool is_known) {
+  auto front =
+      std::make_unique<FrontConnection>(*this, std::move(client), std::move(input), is_known);
+  FrontConnection* const raw = front.get();
+  fronts_.emplace(raw, std::move(front));
+  raw->Start();
+}
+
+void Session::Connect(NetworkTarget target, UniqueFd client, ConnectionTerms terms) {
+  Accept(Connection::Kind::kTarget, std::move(target), std::move(client), std::move(terms));
+}
+
+void Session::SayFarewell(UniqueFd client, std::string_view words) {
+  auto farewell = std::make_unique<Farewell>(loop(), std::move(client), [this](Farewell* over) {
+    const bool was_full = IsFull();
+    loop().Retire(std::move(farewells_.extract(over).mapped()));
+    ResumeListeners(was_full);
+  });
+  Farewell* const raw = farewell.get();
+  farewells_.emplace(raw, std::move(farewell));
+  raw->Start(words);
+}
+
+void Session::RemoveFront(FrontConnection* front) {
+  const bool was_full = IsFull();
+  auto node = fronts_.extract(front);
+  if (node.empty()) return;
+  loop().Retire(std::move(node.mapped()));
+  ResumeListeners(was_full);
+}
+
+void Session::ResumeListeners(bool was_full) {
+  if (!was_full || IsFull()) return;
+  for (const std::unique_ptr<Listener>& listener : listeners_) listener->Resume();
 }
 
 void Session::AcceptInGateway(UniqueFd client) {
@@ -223,8 +278,7 @@ void Session::Remove(Connection* connection) {
   const bool was_full = IsFull();
   loop().Retire(std::move(found->second));
   connections_.erase(found);
-  if (!was_full) return;
-  for (const std::unique_ptr<Listener>& listener : listeners_) listener->Resume();
+  ResumeListeners(was_full);
 }
 
 void Session::Ask(Connection& connection) {

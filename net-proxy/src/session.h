@@ -15,10 +15,13 @@
 #include "connection.h"
 #include "cordon/sdk/egress.h"
 #include "core.h"
+#include "credential.h"
 #include "decision.h"
 #include "dns_message.h"
 #include "dns_server.h"
 #include "event_loop.h"
+#include "farewell.h"
+#include "front_connection.h"
 #include "listener.h"
 #include "name_table.h"
 #include "session_record.h"
@@ -37,6 +40,9 @@ class Session {
 
   // Makes all sockets. kUnavailable names the address that cannot be bound.
   [[nodiscard]] absl::Status Bind();
+  // Instead of `Bind`, where there is no network: an explicit front at `local`.
+  [[nodiscard]] absl::StatusOr<std::uint16_t> BindFront(const Endpoint& local,
+                                                        std::string_view credential);
   // Starts to accept.
   [[nodiscard]] absl::Status Open();
 
@@ -56,6 +62,11 @@ class Session {
   void Log(std::vector<std::pair<std::string, std::string>> fields);
   // Destroys it at the end of the round.
   void Remove(Connection* connection);
+  void RemoveFront(FrontConnection* front);
+  [[nodiscard]] const Credential& credential() const { return credential_; }
+  void AcceptAtFront(UniqueFd client, std::string input, bool is_known);
+  void Connect(NetworkTarget target, UniqueFd client, ConnectionTerms terms);
+  void SayFarewell(UniqueFd client, std::string_view words);
 
  private:
   struct Question {
@@ -74,7 +85,9 @@ class Session {
                                          const char* address, std::uint16_t port,
                                          std::string_view what);
   void AddListener(UniqueFd fd, Listener::Accepted accepted);
-  void Accept(Connection::Kind kind, NetworkTarget target, UniqueFd client);
+  void Accept(Connection::Kind kind, NetworkTarget target, UniqueFd client,
+              ConnectionTerms terms = {});
+  void ResumeListeners(bool was_full);
   void AcceptInGateway(UniqueFd client);
   [[nodiscard]] NetworkTarget TargetAt(const Endpoint& local) const;
   [[nodiscard]] bool IsFull() const;
@@ -95,6 +108,9 @@ class Session {
   std::set<std::uint16_t> gateway_ports_;  // Where a listener decides about each connection.
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
+  std::unordered_map<FrontConnection*, std::unique_ptr<FrontConnection>> fronts_;
+  std::unordered_map<Farewell*, std::unique_ptr<Farewell>> farewells_;
+  Credential credential_{""};
   std::map<NetworkTarget, Question> questions_;
   std::shared_ptr<Session*> self_;  // So that a late answer finds out that nobody is here.
 };
