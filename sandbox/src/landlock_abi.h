@@ -81,6 +81,9 @@ inline constexpr int kLandlockNewestKnownAbi = 7;
 // The running kernel's ABI, cut to the newest that is known here; 0 without Landlock.
 [[nodiscard]] int QueryLandlockAbi();
 
+// The errno with which the kernel refuses Landlock as a whole; 0 when it does not.
+[[nodiscard]] int LandlockError();
+
 }  // namespace cordon::internal
 
 #endif  // CORDON_SANDBOX_SRC_LANDLOCK_ABI_H_

@@ -78,7 +78,13 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
   report.guarantees.address_network = !open;
   report.guarantees.target_network = !open;
   report.guarantees.resource_limits = limits.whole_tree;
-  report.entries = {
+  for (const LayerProbe& layer : host.layers) {
+    if (layer.ok) continue;
+    report.entries.push_back(
+        Narrowed("tier", absl::StrFormat("no namespaces tier: %s: step %s failed: %s", layer.layer,
+                                         layer.step, layer.fix)));
+  }
+  const std::vector<ReportEntry> fixed = {
       ProcessEntry(scoped),
       {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"},
       NetworkEntry(open),
@@ -99,6 +105,7 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
       Narrowed("lifetime",
                "a supervisor ends all descendants; one that forks faster than it is found may "
                "outlast the command")};
+  report.entries.insert(report.entries.end(), fixed.begin(), fixed.end());
   report.entries.insert(report.entries.end(), limits.entries.begin(), limits.entries.end());
   return report;
 }

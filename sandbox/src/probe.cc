@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@
 #include "plan.h"
 #include "probe_layers.h"
 #include "seccomp_filter.h"
+#include "simulated_failures.h"
 
 namespace cordon {
 namespace internal {
@@ -128,11 +130,22 @@ void AddChain(std::span<const Layer* const> list, const std::optional<Failure>& 
   }
 }
 
+// Whether building `parts` gets to `step`.
+bool Includes(const Parts& parts, Step step) {
+  const Layer* const layer = &LayerOf(step);
+  if (layer == &kLandlockLayer) return parts.landlock;
+  if (layer == &kSeccompLayer) return parts.seccomp;
+  return layer == &kSupervisionLayer || parts.namespaces;
+}
+
 class HostProber {
  public:
-  HostProber(Launcher& launcher, std::string seccomp_program)
-      : launcher_(launcher), seccomp_program_(std::move(seccomp_program)) {
-    result_.landlock_abi = QueryLandlockAbi();
+  HostProber(Launcher& launcher, std::string seccomp_program, SimulatedFailures simulated)
+      : launcher_(launcher),
+        seccomp_program_(std::move(seccomp_program)),
+        simulated_(std::move(simulated)) {
+    result_.landlock_abi = simulated_.contains(Step::kLandlock) ? 0 : QueryLandlockAbi();
+    result_.landlock_gaps = LandlockGaps(result_.landlock_abi);
     result_.layers.push_back(Good(kLauncherLayer));
   }
 
@@ -163,12 +176,18 @@ class HostProber {
 
  private:
   std::optional<Failure> Fails(const Parts& parts) {
+    for (const auto& [step, error_number] : simulated_) {
+      if (Includes(parts, step)) return Failure{step, error_number};
+    }
     return Build(launcher_, ProbePlan(parts, result_.landlock_abi, seccomp_program_));
   }
 
   // Whatever else went wrong on the way is charged to the layer in question.
   std::optional<Failure> ProbeLandlock() {
-    if (result_.landlock_abi == 0) return Failure{Step::kLandlock, EOPNOTSUPP};
+    if (const auto simulated = simulated_.find(Step::kLandlock); simulated != simulated_.end()) {
+      return Failure{Step::kLandlock, simulated->second};
+    }
+    if (result_.landlock_abi == 0) return Failure{Step::kLandlock, LandlockError()};
     const auto failure = Fails({false, true, false});
     return failure.has_value() ? std::optional(Failure{Step::kLandlock, failure->error_number})
                                : std::nullopt;
@@ -182,6 +201,7 @@ class HostProber {
 
   Launcher& launcher_;
   const std::string seccomp_program_;
+  const SimulatedFailures simulated_;
   HostProbe result_;
 };
 
@@ -196,8 +216,10 @@ HostProbe ProbeNow(const std::string& fallback_directory) {
     return result;
   }
   absl::StatusOr<std::string> seccomp_program = BuildSeccompProgram(NativeArchitecture());
-  HostProbe result =
-      HostProber(**launcher, seccomp_program.ok() ? *std::move(seccomp_program) : "").Probe();
+  const char* const simulated = std::getenv("CORDON_SIMULATE_FAILURE");
+  HostProbe result = HostProber(**launcher, seccomp_program.ok() ? *std::move(seccomp_program) : "",
+                                ParseSimulatedFailures(simulated == nullptr ? "" : simulated))
+                         .Probe();
   (*launcher)->Stop();
   return result;
 }

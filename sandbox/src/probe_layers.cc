@@ -2,31 +2,61 @@
 
 #include <cerrno>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace cordon::internal {
 namespace {
 
 // Only to word a hint: what was found is never changed by it.
-bool SettingIs(const char* path, const char* value) {
+bool SettingIs(const std::string& path, std::string_view value) {
   std::ifstream file(path);
   std::string text;
   return file >> text && text == value;
 }
 
-std::string NamespaceFix() {
-  if (SettingIs("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")) {
-    return "AppArmor restricts user namespaces: give the program a profile with \"userns,\", or "
-           "set kernel.apparmor_restrict_unprivileged_userns=0.";
+// Whether a filter of somebody else is on this process, e.g. that of a container.
+bool IsFiltered(const std::string& root) {
+  std::ifstream file(root + "/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("Seccomp:", 0) == 0) return line.back() != '0';
   }
-  if (SettingIs("/proc/sys/kernel/unprivileged_userns_clone", "0")) {
-    return "Set kernel.unprivileged_userns_clone=1.";
+  return false;
+}
+
+std::string NamespaceFix(int error_number, const std::string& root) {
+  const std::string settings = root + "/proc/sys/";
+  if (SettingIs(settings + "kernel/apparmor_restrict_unprivileged_userns", "1")) {
+    return "AppArmor restricts user namespaces: give the program a profile with \"userns,\" "
+           "(/etc/apparmor.d), or set kernel.apparmor_restrict_unprivileged_userns=0 with sysctl.";
   }
-  if (SettingIs("/proc/sys/user/max_user_namespaces", "0")) {
-    return "Set user.max_user_namespaces to more than 0.";
+  if (SettingIs(settings + "kernel/unprivileged_userns_clone", "0")) {
+    return "Set kernel.unprivileged_userns_clone=1 with sysctl.";
   }
-  return "In a container, allow user namespaces: with Docker or Podman, "
-         "--security-opt seccomp=unconfined --security-opt apparmor=unconfined.";
+  if (SettingIs(settings + "user/max_user_namespaces", "0") || error_number == ENOSPC) {
+    return "Set user.max_user_namespaces to more than 0 with sysctl.";
+  }
+  if (error_number == EUSERS) return "There are too many nested user namespaces: run it outside.";
+  if (IsFiltered(root)) {
+    return "A system call filter, as of a container or another sandbox, refuses namespaces: with "
+           "Docker or Podman, --security-opt seccomp=unconfined --security-opt "
+           "apparmor=unconfined; inside cordon this is meant.";
+  }
+  return "Run it outside of a chroot, with a kernel that has CONFIG_USER_NS; in a container, allow "
+         "user namespaces.";
+}
+
+std::string LandlockFix(int error_number) {
+  switch (error_number) {
+    case EOPNOTSUPP:
+      return "Landlock is switched off: add \"landlock\" to the boot parameter lsm=, e.g. "
+             "lsm=landlock,yama,apparmor.";
+    case EPERM:
+      return "A system call filter, as of a container, refuses Landlock: with Docker or Podman, "
+             "use a version whose profile allows it, or --security-opt seccomp=unconfined.";
+  }
+  return "Use Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK; 6.12 for everything that cordon "
+         "uses of it.";
 }
 
 }  // namespace
@@ -63,19 +93,47 @@ const Layer& LayerOf(Step step) {
   return kSupervisionLayer;
 }
 
-std::string FixFor(Step step, int error_number) {
+std::string FixFor(Step step, int error_number, const std::string& root) {
   const Layer& layer = LayerOf(step);
-  if (&layer == &kNamespaceLayer || &layer == &kNetworkLayer) return NamespaceFix();
-  if (&layer == &kProcLayer && error_number == EPERM) {
-    return "Parts of this container's /proc are masked: run it with "
-           "--security-opt systempaths=unconfined.";
+  if (&layer == &kLandlockLayer) return LandlockFix(error_number);
+  if (&layer == &kSeccompLayer) {
+    return "Use a kernel with CONFIG_SECCOMP_FILTER, on x86_64 or aarch64.";
   }
-  if (error_number == ENOSYS) return "Use Linux 5.12 or newer, unfiltered by a container.";
-  if (&layer == &kLandlockLayer) {
-    return "Use Linux 5.13 or newer with \"landlock\" among the boot parameter lsm=.";
+  if (error_number == ENOSYS) {
+    return "Use Linux 5.12 or newer, unfiltered by a container: openat2 and mount_setattr are "
+           "needed.";
   }
-  if (&layer == &kSeccompLayer) return "Use a kernel with CONFIG_SECCOMP_FILTER.";
-  return "Run where mounts may be changed inside a user namespace.";
+  if (&layer == &kNamespaceLayer || &layer == &kNetworkLayer) {
+    return NamespaceFix(error_number, root);
+  }
+  if (&layer == &kProcLayer) {
+    return "Parts of this container's /proc are masked, so that none can be mounted: run it with "
+           "--security-opt systempaths=unconfined (Docker), or --security-opt unmask=ALL (Podman).";
+  }
+  if (&layer == &kSupervisionLayer) {
+    return "Mount /proc, and run the program where processes can be started.";
+  }
+  return "Run where mounts may be changed inside a user namespace: AppArmor or SELinux may forbid "
+         "it.";
+}
+
+std::vector<std::string> LandlockGaps(int abi) {
+  std::vector<std::string> gaps;
+  if (abi <= 0) return gaps;  // The layer says it.
+  if (abi < 3) {
+    gaps.emplace_back(
+        "No right to truncate: there is no landlock tier, only that of namespaces (Linux 6.2).");
+  }
+  if (abi < 4)
+    gaps.emplace_back("No rules for TCP: only the filter closes the network (Linux 6.7).");
+  if (abi < 5) gaps.emplace_back("No rules for device controls (Linux 6.10).");
+  if (abi < 6) {
+    gaps.emplace_back(
+        "No scopes: in the landlock tier processes of the user can be signalled, so profiles that "
+        "need process_boundary are refused; with namespaces and an open network, abstract unix "
+        "sockets are reachable (Linux 6.12).");
+  }
+  return gaps;
 }
 
 LayerProbe Good(const Layer& layer) {

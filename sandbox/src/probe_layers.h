@@ -5,6 +5,7 @@
 #define CORDON_SANDBOX_SRC_PROBE_LAYERS_H_
 
 #include <string>
+#include <vector>
 
 #include "cordon/sandbox/probe.h"
 #include "plan.h"
@@ -25,14 +26,20 @@ inline constexpr Layer kProcLayer = {"proc", "The command would see the host's /
 inline constexpr Layer kSupervisionLayer = {
     "supervision", "What a command leaves behind could not be ended with certainty."};
 inline constexpr Layer kLandlockLayer = {
-    "landlock", "Files are protected by the mount view alone, without a second boundary."};
+    "landlock",
+    "Files are protected by the mount view alone, without a second boundary; where namespaces are "
+    "missing, too, nothing can be confined."};
 inline constexpr Layer kSeccompLayer = {
     "seccomp", "The command can make every system call that the kernel offers."};
 
 [[nodiscard]] const Layer& LayerOf(Step step);
 
-// What to do about a step that failed, one sentence.
-[[nodiscard]] std::string FixFor(Step step, int error_number);
+// What to do about a step that failed, one sentence. `root` is put before the paths of the settings
+// that word it.
+[[nodiscard]] std::string FixFor(Step step, int error_number, const std::string& root = {});
+
+// See `HostProbe::landlock_gaps`.
+[[nodiscard]] std::vector<std::string> LandlockGaps(int abi);
 
 [[nodiscard]] LayerProbe Good(const Layer& layer);
 [[nodiscard]] LayerProbe Bad(const Layer& layer, std::string step, int error_number,

@@ -189,5 +189,23 @@ TEST_CASE("a network target needs to be granted by the profile and by the ceilin
   CHECK(why({"-p", granting, "--ceiling", ground.read_only}) == 2);
 }
 
+TEST_CASE("a root of / means the whole host") {
+  const Ground ground;
+  const auto settings = [&ground](const std::string& option) {
+    const CordonRun shown = RunCordon(ground, {"profile", "show", option, "/"});
+    Expect(shown).Status(0);
+    return nlohmann::json::parse(shown.out);
+  };
+  const auto with = [&settings](const std::string& option, const char* field) {
+    const nlohmann::json shown = settings(option);
+    return shown.contains("profile") ? shown["profile"].value(field, "deny")
+                                     : shown.value(field, "deny");
+  };
+  CHECK(with("--read", "host_read") == "allow");
+  CHECK(with("--read", "host_write") == "deny");
+  CHECK(with("--write", "host_read") == "allow");
+  CHECK(with("--write", "host_write") == "allow");
+}
+
 }  // namespace
 }  // namespace cordon::test

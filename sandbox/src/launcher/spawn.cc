@@ -1,5 +1,6 @@
 #include "launcher/spawn.h"
 
+#include <linux/fcntl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/signal.h>
@@ -86,6 +87,11 @@ Outcome SetUp(const Spawn& spawn) {
   }
   if (plan.confined != 0) {
     if (Outcome o = GiveUpPrivileges(namespaces); !o.ok()) return o;
+    if (!namespaces) {
+      // Without it no descendant could be found and ended.
+      const Fd own(Call(__NR_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC));
+      if (!own.ok()) return At(Step::kInit, own.error(), "/proc");
+    }
   }
   return BecomeSupervisor(namespaces, spawn.launcher);
 }

@@ -44,12 +44,14 @@ void PrintText(const HostProbe& probe) {
     std::printf("           fix: %s\n", layer.fix.c_str());
   }
   std::printf("  Landlock ABI %d\n", probe.landlock_abi);
+  for (const std::string& gap : probe.landlock_gaps) std::printf("           %s\n", gap.c_str());
 }
 
 void PrintJson(const HostProbe& probe) {
   nlohmann::ordered_json json;
   json["tier"] = TierName(probe.tier);
   json["landlock_abi"] = probe.landlock_abi;
+  json["landlock_gaps"] = probe.landlock_gaps;
   json["layers"] = nlohmann::ordered_json::array();
   for (const LayerProbe& layer : probe.layers) {
     json["layers"].push_back({{"layer", layer.layer},

@@ -88,6 +88,11 @@ absl::Status LayRoots(const PolicyOptions& options, ProfileConfig& config) {
       if (write) config.workspace_write = Access::kAllow;
       return absl::OkStatus();
     }
+    if (*path == "/") {
+      config.host_read = Access::kAllow;
+      if (write) config.host_write = Access::kAllow;
+      return absl::OkStatus();
+    }
     auto root = std::find_if(config.additional_roots.begin(), config.additional_roots.end(),
                              [&](const AdditionalRoot& r) { return r.path == *path; });
     if (root == config.additional_roots.end()) {

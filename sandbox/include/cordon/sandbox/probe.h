@@ -31,15 +31,21 @@ struct LayerProbe {
 };
 
 struct HostProbe {
-  Tier tier = Tier::kNone;     // The best one.
-  bool landlock_tier = false;  // Whether `Tier::kLandlock` can be built, also when a better one can.
+  Tier tier = Tier::kNone;  // The best one.
+  bool landlock_tier =
+      false;             // Whether `Tier::kLandlock` can be built, also when a better one can.
   int landlock_abi = 0;  // 0: the kernel has no Landlock, or it is switched off.
+  // What this kernel's Landlock lacks and newer ones have, one sentence each: what that costs, and
+  // from which version on it is there.
+  std::vector<std::string> landlock_gaps;
   std::vector<LayerProbe> layers;
 };
 
 // The result for this process, found out by the first call (some milliseconds) and kept. Safe from
 // any thread. `fallback_directory` is used only where programs cannot be executed from memory; the
-// first caller's counts.
+// first caller's counts. For tests, the variable CORDON_SIMULATE_FAILURE has steps fail:
+// "STEP:ERRNO,..." with the names that `LayerProbe::step` has, e.g. "id maps:1,landlock:38". It
+// only ever lowers the tier.
 [[nodiscard]] const HostProbe& ProbeHost(const std::string& fallback_directory);
 
 }  // namespace cordon
