@@ -156,6 +156,7 @@ class HostProber {
     const bool all = has_seccomp && !Fails({true, has_landlock, true}).has_value();
     const auto namespaces = all ? std::nullopt : Fails({true, false, false});
     AddChain(kNamespaceTierLayers, namespaces, &result_);
+    if (!all && LacksGround()) return std::move(result_);
     const Layer* const landlock_layer[] = {&kLandlockLayer};
     const auto landlock = all && has_landlock ? std::nullopt : ProbeLandlock();
     AddChain(landlock_layer, landlock, &result_);
@@ -175,6 +176,17 @@ class HostProber {
   }
 
  private:
+  // Whether not even a process without any confinement could be supervised.
+  bool LacksGround() {
+    const auto failure = Fails({false, false, false});
+    if (!failure.has_value()) return false;
+    const Layer& layer = LayerOf(failure->step);
+    std::erase_if(result_.layers, [&layer](const LayerProbe& l) { return l.layer == layer.name; });
+    const Layer* const one[] = {&layer};
+    AddChain(one, failure, &result_);
+    return true;
+  }
+
   std::optional<Failure> Fails(const Parts& parts) {
     for (const auto& [step, error_number] : simulated_) {
       if (Includes(parts, step)) return Failure{step, error_number};

@@ -29,11 +29,12 @@ class Host : public Ground {
 
   // The program run by `before`, shell text that ends in the words of a command.
   [[nodiscard]] Ended RunBehind(const std::string& before) const {
-    Remove(ReportPath(*this));
+    Remove(PathOf("report"));
     MakeFile("acts", Acts(*this));
     return RunUnconfined("OUTER=$$; export OUTER; " + before + " " + CordonProgram() +
-                         " run --env OUTER --report " + ReportPath(*this) + " -- sh acts");
+                         " run --env OUTER --report report -- sh acts");
   }
+  [[nodiscard]] json Report() const { return json::parse(Read("report")); }
 };
 
 bool Names(const json& report, const std::string& feature, const std::string& part) {
@@ -67,7 +68,7 @@ TEST_CASE("each step that fails lowers the tier, which is named in the report wi
     INFO(step);
     host.SetVariable("CORDON_SIMULATE_FAILURE", step + ":1");
     ExpectHeld(host, host.RunBehind(""));
-    const json report = ReadReport(host);
+    const json report = host.Report();
     CHECK(report["backend"] == "landlock");
     CHECK(report["level"] == "degraded");
     CHECK(Names(report, "tier", "step " + step + " failed"));
@@ -113,7 +114,7 @@ TEST_CASE("with user namespaces turned off by a setting the landlock tier is tak
   ExpectHeld(host,
              host.RunBehind("unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && "
                             "exec \"$@\"' sh"));
-  const json report = ReadReport(host);
+  const json report = host.Report();
   CHECK(report["backend"] == "landlock");
   CHECK(Names(report, "tier", "user.max_user_namespaces"));
 }
@@ -132,7 +133,7 @@ TEST_CASE("in a chroot the landlock tier is taken, and nothing without /proc") {
            " && exec \\\"\\$@\\\"\" sh \"$@\"' sh";
   };
   ExpectHeld(host, host.RunBehind(behind("")));
-  CHECK(ReadReport(host)["backend"] == "landlock");
+  CHECK(host.Report()["backend"] == "landlock");
   const Ended without = host.RunBehind(behind("mount -t tmpfs none " + root + "/proc && "));
   CHECK(without.status == 125);
   CHECK(Has(without.err, "/proc"));
@@ -149,7 +150,7 @@ TEST_CASE("inside of itself the landlock tier is taken, and the outer policy hol
   const Host host;
   const std::string folder = CordonProgram().substr(0, CordonProgram().rfind('/'));
   ExpectHeld(host, host.RunBehind(CordonProgram() + " run --env OUTER --read " + folder + " --"));
-  CHECK(ReadReport(host).is_null());  // It lies out of the outer one's reach.
+  CHECK(host.Report()["backend"] == "landlock");
 }
 
 }  // namespace
