@@ -70,6 +70,8 @@ std::string_view ErrorCodeName(ErrorCode code) {
       return "invalid_arguments";
     case ErrorCode::kInvalidOption:
       return "invalid_option";
+    case ErrorCode::kInvalidRules:
+      return "invalid_rules";
     case ErrorCode::kGrantMalformed:
       return "grant_malformed";
     case ErrorCode::kPolicyDenied:
@@ -149,6 +151,7 @@ absl::StatusCode CanonicalCode(ErrorCode code) {
     case ErrorCode::kInvalidRequest:
     case ErrorCode::kInvalidArguments:
     case ErrorCode::kInvalidOption:
+    case ErrorCode::kInvalidRules:
     case ErrorCode::kGrantMalformed:
     case ErrorCode::kGrantTtl:
       return absl::StatusCode::kInvalidArgument;

@@ -83,7 +83,10 @@ class Batch {
 
   std::vector<ToolCallOutcome> Run() {
     for (Flight& flight : flights_) Advance(flight, &Batch::Prepare);
-    for (Flight& flight : flights_) Advance(flight, &Batch::Admit);
+    AdmitTogether();
+    for (Flight& flight : flights_) {
+      if (flight.admitted == nullptr) Advance(flight, &Batch::Admit);
+    }
     Dispatch();
     std::vector<ToolCallOutcome> outcomes;
     outcomes.reserve(flights_.size());
@@ -141,10 +144,39 @@ class Batch {
     return ValidateRequest(request);
   }
 
+  // Leaves to `Admit` what the admission does not decide together.
+  void AdmitTogether() {
+    std::vector<Flight*> ready;
+    std::vector<Request> requests;
+    for (Flight& flight : flights_) {
+      if (flight.has_ended) continue;
+      ready.push_back(&flight);
+      requests.push_back(flight.prepared->request());
+    }
+    if (ready.size() < 2 || stop_.stop_requested()) return;
+    using Decisions = std::vector<absl::StatusOr<std::unique_ptr<Admitted>>>;
+    absl::StatusOr<Decisions> decisions =
+        Contain(ErrorCode::kInternal, "the admission", [&]() -> absl::StatusOr<Decisions> {
+          return options_.admission->AdmitTogether(requests, stop_);
+        });
+    if (decisions.ok() && decisions->empty()) return;
+    if (decisions.ok() && decisions->size() != ready.size()) {
+      decisions = MakeError(ErrorCode::kInternal, "the admission lost count of its decisions");
+    }
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+      const absl::Status status =
+          decisions.ok() ? TakeDecision(*ready[i], std::move((*decisions)[i])) : decisions.status();
+      if (!status.ok()) End(*ready[i], status);
+    }
+  }
+
   absl::Status Admit(Flight& flight) {
-    absl::StatusOr<std::unique_ptr<Admitted>> admitted =
-        Contain(ErrorCode::kInternal, "the admission",
-                [&] { return options_.admission->Admit(flight.prepared->request(), stop_); });
+    return TakeDecision(flight, Contain(ErrorCode::kInternal, "the admission", [&] {
+                          return options_.admission->Admit(flight.prepared->request(), stop_);
+                        }));
+  }
+
+  absl::Status TakeDecision(Flight& flight, absl::StatusOr<std::unique_ptr<Admitted>> admitted) {
     if (!admitted.ok()) return admitted.status();
     if (*admitted == nullptr) {
       return MakeError(ErrorCode::kInternal, "the admission returned no decision");

@@ -83,6 +83,49 @@ TEST_CASE("a rule remembered for one call is seen by the next one's admission") 
   CHECK(asked == 1);
 }
 
+TEST_CASE("an admission that decides together is asked once for a step, and each call by itself") {
+  Fixture fixture;
+  int one_by_one = 0;
+  fixture.admission.on_admit = [&](const Request&, std::stop_token) {
+    ++one_by_one;
+    return AdmitWithoutGrants();
+  };
+  std::vector<std::size_t> together;
+  fixture.admission.on_admit_together = [&](absl::Span<const Request> requests) {
+    together.push_back(requests.size());
+    std::vector<absl::StatusOr<std::unique_ptr<Admitted>>> decisions;
+    for (const Request& request : requests) {
+      if (request.call_id == "call-1") {
+        decisions.emplace_back(MakeError(ErrorCode::kRefusedByPerson, "not this one"));
+      } else {
+        decisions.push_back(AdmitWithoutGrants());
+      }
+    }
+    return decisions;
+  };
+  const std::vector<ToolCallOutcome> outcomes = fixture.Step().RunBatch(Calls(3));
+  CHECK(together == std::vector<std::size_t>{3});
+  CHECK(one_by_one == 0);
+  CHECK(outcomes.at(0).status.ok());
+  CheckFailed(outcomes.at(1), ErrorCode::kRefusedByPerson, "refused");
+  CHECK(outcomes.at(2).status.ok());
+
+  (void)fixture.Step().RunBatch(Calls(1));
+  CHECK(one_by_one == 1);
+}
+
+TEST_CASE("an admission that loses count of its decisions admits nothing") {
+  Fixture fixture;
+  fixture.admission.on_admit_together = [](absl::Span<const Request>) {
+    std::vector<absl::StatusOr<std::unique_ptr<Admitted>>> decisions;
+    decisions.push_back(AdmitWithoutGrants());
+    return decisions;
+  };
+  for (const ToolCallOutcome& outcome : fixture.Step().RunBatch(Calls(2))) {
+    CHECK(Is(outcome.status, ErrorCode::kInternal));
+  }
+}
+
 TEST_CASE("a refusal fails only its own call and says what, why and how to allow it") {
   Fixture fixture;
   fixture.tool.on_prepare = [&](std::string_view, const PrepareContext& context) {

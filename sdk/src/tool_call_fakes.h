@@ -101,9 +101,16 @@ class FakeAdmission : public Admission {
     if (on_admit) return on_admit(request, stop);
     return AdmitWithoutGrants();
   }
+  std::vector<absl::StatusOr<std::unique_ptr<Admitted>>> AdmitTogether(
+      absl::Span<const Request> requests, std::stop_token) override {
+    if (on_admit_together) return on_admit_together(requests);
+    return {};
+  }
 
   std::function<absl::StatusOr<std::unique_ptr<Admitted>>(const Request&, std::stop_token)>
       on_admit;
+  std::function<std::vector<absl::StatusOr<std::unique_ptr<Admitted>>>(absl::Span<const Request>)>
+      on_admit_together;
 };
 
 class FakeLog : public LogSink {

@@ -59,6 +59,8 @@ Advice AdviceFor(ErrorCode code) {
     case ErrorCode::kInvalidScope:
     case ErrorCode::kInvalidOption:
       return {Verdict::kRefused, "correct what the message names"};
+    case ErrorCode::kInvalidRules:
+      return {Verdict::kRefused, "only the user can repair or remove the rule file"};
     case ErrorCode::kInvalidRequest:
       return {Verdict::kRefused, "the tool contradicts itself; its author has to correct it"};
     case ErrorCode::kPolicyDenied:

@@ -28,6 +28,7 @@ enum class ErrorCode : std::uint16_t {
   kInvalidRequest,    // A tool's Request contradicts itself.
   kInvalidArguments,  // A model's arguments do not fit the tool.
   kInvalidOption,
+  kInvalidRules,  // A rule file is damaged or not to be trusted: nothing is decided by it.
   kGrantMalformed,
 
   // Refusals. kPolicyDenied, kDeniedByRule, kRefusedByPerson: absl kPermissionDenied.
