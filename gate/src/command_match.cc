@@ -74,13 +74,24 @@ bool InterpretsArguments(const SimpleCommand& command) {
   if (command.words.size() == 1) return true;
   const ShellWord& first = command.words[1];
   if (!first.exact) return true;
+  constexpr std::string_view kEvaluate[] = {"eval", "exec", "repl", "x"};
+  if (IsOneOf(kEvaluate, first.text)) return true;
   return first.text.starts_with("-") && first.text != "-m" && first.text != "--version";
 }
 
-// Read-only programs of the catalogue print their arguments or open them as files.
-bool IsInert(std::string_view program) {
-  const Family* family = FindFamily(program);
-  return family != nullptr && family->read_only;
+// Families whose words are data, besides those that only read.
+constexpr std::string_view kDataFamilies[] = {"git add", "git commit", "mkdir", "touch"};
+
+// A permitted use of a family that prints its arguments, opens them as files or records them: none
+// of them is a program.
+bool IsInert(const SimpleCommand& command) {
+  std::vector<FamilyWord> words;
+  for (const ShellWord& word : command.words) words.push_back({word.text, !word.exact});
+  const auto& catalogue = FamilyCatalogue();
+  return std::any_of(catalogue.begin(), catalogue.end(), [&words](const Family& family) {
+    return (family.read_only || IsOneOf(kDataFamilies, family.name)) &&
+           FamilyCovers(family.name, words);
+  });
 }
 
 struct FamilyName {
@@ -107,7 +118,25 @@ FamilyFinding FindSubcommand(const SimpleCommand& command, const FamilyName& fam
   return {};
 }
 
-FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName& family) {
+// Whether the text sets variables for later commands, as in `x=rm; foo $x`.
+bool SetsVariables(const ShellText& text) {
+  return std::any_of(text.commands.begin(), text.commands.end(), [](const SimpleCommand& command) {
+    return command.words.empty() && !command.assigned_names.empty();
+  });
+}
+
+// Programs of which no option runs another.
+constexpr std::string_view kNeverRunOthers[] = {
+    "basename", "cat",  "cut",  "dirname", "echo",  "grep", "head", "ls", "mkdir",
+    "printf",   "stat", "tail", "test",    "touch", "tr",   "wc",   "du", "uniq"};
+
+bool HasUnknownArgument(const SimpleCommand& command) {
+  return std::any_of(command.words.begin() + 1, command.words.end(),
+                     [](const ShellWord& word) { return !word.exact && !word.glob; });
+}
+
+FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName& family,
+                                  bool sets_variables) {
   if (command.words.empty()) return {};
   if (!command.words[0].exact) return Might("the program is only known when it runs");
   const std::string_view program = BaseName(command.words[0].text);
@@ -117,7 +146,10 @@ FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName
   if (IsOneOf(kInterpreters, WithoutVersion(program)) && InterpretsArguments(command)) {
     return Might("`" + std::string(program) + "` runs a program from its arguments or input");
   }
-  if (IsInert(program)) return {};
+  if (sets_variables && HasUnknownArgument(command) && !IsOneOf(kNeverRunOthers, program)) {
+    return Might("an argument is a variable that it sets");
+  }
+  if (IsInert(command)) return {};
   const auto mentions = [&family](const ShellWord& word) {
     return Mentions(word.text, family.program);
   };
@@ -127,40 +159,81 @@ FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName
   return {};
 }
 
-bool IsHarmless(const Redirection& redirection) {
-  return redirection.kind == Redirection::Kind::kDuplicate ||
-         (redirection.target.exact && redirection.target.text == "/dev/null");
+// Variables that change what a program prints or how much it checks, never what it runs or where it
+// writes.
+constexpr std::string_view kHarmlessVariables[] = {
+    "CARGO_TERM_COLOR", "CI",       "CLICOLOR",         "COLUMNS",        "FORCE_COLOR",
+    "GTEST_COLOR",      "LANG",     "LC_ALL",           "LC_COLLATE",     "LC_CTYPE",
+    "LC_MESSAGES",      "NODE_ENV", "NO_COLOR",         "PYTHONHASHSEED", "PYTHONUNBUFFERED",
+    "RUST_BACKTRACE",   "RUST_LOG", "SOURCE_DATE_EPOCH"};
+
+bool IsReadOnly(std::string_view family_name) {
+  const Family* family = FindFamily(family_name);
+  return family != nullptr && family->read_only;
 }
 
-std::optional<std::vector<std::string>> ExactWords(const SimpleCommand& command) {
-  std::vector<std::string> words;
+// Whether the family reads the files that its operands name: then its input may be one as well.
+bool ReadsFiles(std::string_view family_name) {
+  const Family* family = FindFamily(family_name);
+  return family != nullptr && family->read_only && family->max_operands > 0 &&
+         !family_name.starts_with("git ");
+}
+
+bool IsHarmless(const Redirection& redirection, std::string_view family) {
+  const ShellWord& target = redirection.target;
+  switch (redirection.kind) {
+    case Redirection::Kind::kDuplicate:
+      return true;
+    case Redirection::Kind::kOutput:
+    case Redirection::Kind::kAppend:
+      return target.exact && target.text == "/dev/null";
+    case Redirection::Kind::kInput:
+      if (!target.exact) return false;
+      // Not by its whole path: bash makes connections of names below /dev.
+      return target.text == "/dev/null" || (ReadsFiles(family) && IsBelow(target.text));
+  }
+  return false;
+}
+
+std::optional<std::vector<FamilyWord>> FamilyWords(const SimpleCommand& command) {
+  std::vector<FamilyWord> words;
   for (const ShellWord& word : command.words) {
-    if (!word.exact) return std::nullopt;
-    words.push_back(word.text);
+    if (!word.exact && !word.glob) return std::nullopt;
+    words.push_back({word.text, !word.exact});
+  }
+  if (words.empty() || words[0].is_operands || RunsOthers(BaseName(words[0].text))) {
+    return std::nullopt;
   }
   return words;
 }
 
 // The first of `families` that covers `command`.
 std::optional<std::size_t> CoveringFamily(const SimpleCommand& command,
-                                          absl::Span<const std::string> families) {
-  if (!command.assigned_names.empty()) return std::nullopt;
-  if (!std::all_of(command.redirections.begin(), command.redirections.end(), IsHarmless)) {
-    return std::nullopt;
-  }
-  const std::optional<std::vector<std::string>> words = ExactWords(command);
-  if (!words.has_value() || words->empty() || RunsOthers(BaseName(words->front()))) {
-    return std::nullopt;
-  }
+                                          absl::Span<const std::string> families,
+                                          const FamilyHolds& holds) {
+  const bool plain_environment =
+      std::all_of(command.assigned_names.begin(), command.assigned_names.end(),
+                  [](const std::string& name) { return IsOneOf(kHarmlessVariables, name); });
+  if (!plain_environment) return std::nullopt;
+  const std::optional<std::vector<FamilyWord>> words = FamilyWords(command);
+  if (!words.has_value()) return std::nullopt;
   for (std::size_t i = 0; i < families.size(); ++i) {
-    if (FamilyCovers(families[i], *words)) return i;
+    const bool redirections_are_harmless =
+        std::all_of(command.redirections.begin(), command.redirections.end(),
+                    [&](const Redirection& r) { return IsHarmless(r, families[i]); });
+    if (redirections_are_harmless && FamilyCovers(families[i], *words) &&
+        (!holds || holds(i, command))) {
+      return i;
+    }
   }
   return std::nullopt;
 }
 
-bool IsReadOnly(std::string_view family_name) {
-  const Family* family = FindFamily(family_name);
-  return family != nullptr && family->read_only;
+// `cd` to a folder below: rules that hold there hold in it, and it does nothing else.
+bool IsStepDown(const SimpleCommand& command) {
+  return command.assigned_names.empty() && command.redirections.empty() &&
+         command.words.size() == 2 && command.words[0].exact && command.words[0].text == "cd" &&
+         command.words[1].exact && IsBelow(command.words[1].text);
 }
 
 }  // namespace
@@ -193,23 +266,43 @@ bool RunsOthers(std::string_view program) {
 FamilyFinding FindFamilyUse(const ShellText& text, std::string_view family) {
   if (text.opaque) return Might(text.opaque_reason);
   FamilyFinding found;
+  const bool sets_variables = SetsVariables(text);
   for (const SimpleCommand& command : text.commands) {
-    FamilyFinding here = FindInSimpleCommand(command, SplitFamily(family));
+    FamilyFinding here = FindInSimpleCommand(command, SplitFamily(family), sets_variables);
     if (here.hit == FamilyHit::kYes) return here;
     if (here.hit == FamilyHit::kMight && found.hit == FamilyHit::kNo) found = std::move(here);
   }
   return found;
 }
 
-std::optional<std::vector<std::size_t>> CoverWithFamilies(const ShellText& text,
-                                                          absl::Span<const std::string> families) {
-  if (text.opaque) return std::nullopt;
-  std::vector<std::size_t> covering;
+std::optional<std::vector<std::string>> FoldersEntered(const ShellText& text) {
+  // A step may fail, or be undone at the end of a subshell: each may follow every earlier one.
+  constexpr std::size_t kMaxFolders = 32;
+  std::vector<std::string> folders = {"."};
   for (const SimpleCommand& command : text.commands) {
-    const std::optional<std::size_t> family = CoveringFamily(command, families);
-    if (!family.has_value()) return std::nullopt;
-    covering.push_back(*family);
+    if (!IsStepDown(command)) continue;
+    const std::size_t known = folders.size();
+    if (2 * known > kMaxFolders) return std::nullopt;
+    for (std::size_t i = 0; i < known; ++i) {
+      folders.push_back(folders[i] + "/" + command.words[1].text);
+    }
   }
+  return folders;
+}
+
+std::optional<std::vector<std::size_t>> CoverWithFamilies(const ShellText& text,
+                                                          absl::Span<const std::string> families,
+                                                          const FamilyHolds& holds) {
+  if (text.opaque) return std::nullopt;
+  // Per simple command; nothing for a step down, which may not be piped.
+  std::vector<std::optional<std::size_t>> covering;
+  for (const SimpleCommand& command : text.commands) {
+    covering.push_back(CoveringFamily(command, families, holds));
+    if (!covering.back().has_value() && !IsStepDown(command)) return std::nullopt;
+  }
+  const auto is_read_only = [&](std::size_t command) {
+    return covering[command].has_value() && IsReadOnly(families[*covering[command]]);
+  };
   for (std::size_t i = 0; i < text.joiners.size(); ++i) {
     switch (text.joiners[i]) {
       case Joiner::kEnd:
@@ -218,14 +311,19 @@ std::optional<std::vector<std::size_t>> CoverWithFamilies(const ShellText& text,
       case Joiner::kSequence:
         break;
       case Joiner::kPipe:
-        if (IsReadOnly(families[covering[i]]) && IsReadOnly(families[covering[i + 1]])) break;
+        if (is_read_only(i) && is_read_only(i + 1)) break;
         return std::nullopt;
       case Joiner::kPipeBoth:
       case Joiner::kBackground:
         return std::nullopt;
     }
   }
-  return covering;
+  std::vector<std::size_t> used;
+  for (const std::optional<std::size_t>& family : covering) {
+    if (family.has_value()) used.push_back(*family);
+  }
+  if (used.empty()) return std::nullopt;
+  return used;
 }
 
 }  // namespace cordon::internal

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,11 +38,18 @@ struct FamilyFinding {
 [[nodiscard]] FamilyFinding FindFamilyUse(const ShellText& text, std::string_view family);
 
 // Whether allowing `families` covers everything that `text` does: each simple command is a
-// permitted use of one of them; they are joined by `&&`, `||`, `;` and newlines, or piped when both
-// ends are read-only families of the catalogue; nothing is assigned, and nothing redirected but to
-// /dev/null or another descriptor. Returns the index of a family for each simple command.
+// permitted use of one of them, or a `cd` to a folder below; they are joined by `&&`, `||`, `;` and
+// newlines, or piped when both ends are read-only families of the catalogue; only harmless
+// variables are assigned; nothing is redirected but to /dev/null or another descriptor, and for
+// read-only families from a file. Returns the families that it took. `holds` may say that a family
+// does not hold for a command after all.
+using FamilyHolds = std::function<bool(std::size_t family, const SimpleCommand& command)>;
 [[nodiscard]] std::optional<std::vector<std::size_t>> CoverWithFamilies(
-    const ShellText& text, absl::Span<const std::string> families);
+    const ShellText& text, absl::Span<const std::string> families, const FamilyHolds& holds = {});
+
+// The folders, relative to the first, in which commands of `text` may run after `cd` to a folder
+// below; nothing when there are too many to tell.
+[[nodiscard]] std::optional<std::vector<std::string>> FoldersEntered(const ShellText& text);
 
 // Whether `program` runs other programs that its arguments or input name.
 [[nodiscard]] bool RunsOthers(std::string_view program);

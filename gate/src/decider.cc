@@ -181,9 +181,15 @@ absl::StatusOr<std::vector<Requirement>> Decider::AskPerson(const Request& reque
   const std::vector<Requirement> pending = Pending(*before);
   if (pending.empty()) return pending;
 
+  const std::vector<RuleProgram> programs = request.command.has_value()
+                                                ? options_.rules->ProgramsOf(*request.command)
+                                                : std::vector<RuleProgram>{};
   std::vector<Rule> rules =
-      RulesToRemember(pending, request, options_.profile.Settings().workspace_root);
-  ApprovalCard card{request, pending, RequestDigest(request), {}, {}, false};
+      RulesToRemember(pending, request, options_.profile.Settings().workspace_root, programs);
+  ApprovalCard card;
+  card.request = request;
+  card.pending = pending;
+  card.digest = RequestDigest(request);
   for (const Rule& rule : rules) card.would_store.push_back(RuleText(rule));
   card.can_persist = !rules.empty() && options_.rules->has_file();
   card.expires = options_.clock() + options_.approval_timeout;

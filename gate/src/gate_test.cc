@@ -278,7 +278,7 @@ TEST_CASE("a damaged rule file allows nothing") {
   GateBench bench({Yes()}, Access::kAllow);
   CHECK(bench.AdmitAndMint(bench.RequestOf("make")).ok());
   bench.folder.Write("rules", "{");
-  CHECK(Is(bench.gate().Admit(bench.RequestOf("make"), {}).status(), ErrorCode::kInvalidOption));
+  CHECK(Is(bench.gate().Admit(bench.RequestOf("make"), {}).status(), ErrorCode::kInvalidRules));
 }
 
 TEST_CASE("a gate needs a profile and sensible times") {

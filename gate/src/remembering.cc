@@ -57,12 +57,14 @@ std::string DirectoryFor(const Rule& rule, const Request& request,
 }  // namespace
 
 std::vector<Rule> RulesToRemember(const std::vector<Requirement>& pending, const Request& request,
-                                  const std::string& workspace_root) {
+                                  const std::string& workspace_root,
+                                  const std::vector<RuleProgram>& programs) {
   std::vector<Rule> rules;
   for (const Requirement& requirement : pending) {
     absl::StatusOr<Rule> rule = RuleFor(requirement, request);
     if (!rule.ok()) return {};
     rule->directory = DirectoryFor(*rule, request, workspace_root);
+    if (rule->match == RuleMatch::kExactCommand) rule->programs = programs;
     rule->who = UserName();
     rule->why = "approved at a prompt of the tool " + EscapeForDisplay(request.tool);
     rules.push_back(*std::move(rule));

@@ -12,11 +12,12 @@
 namespace cordon::internal {
 
 // One rule per requirement of `pending`, as narrow as it can be: the exact command in its
-// directory; the exact target or path below `workspace_root`. Empty when one of them cannot be
-// remembered, such as the whole host or a command for an unknown shell.
+// directory with `programs`; the exact target or path below `workspace_root`. Empty when one of
+// them cannot be remembered, such as the whole host or a command for an unknown shell.
 [[nodiscard]] std::vector<Rule> RulesToRemember(const std::vector<Requirement>& pending,
                                                 const Request& request,
-                                                const std::string& workspace_root);
+                                                const std::string& workspace_root,
+                                                const std::vector<RuleProgram>& programs);
 
 }  // namespace cordon::internal
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -16,6 +17,7 @@
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/unique_fd.h"
 #include "file_io.h"
+#include "rule_usage.h"
 #include "strict_json.h"
 
 namespace cordon {
@@ -28,8 +30,8 @@ constexpr std::size_t kMaxFileBytes = 1024 * 1024;
 constexpr std::uint64_t kVersion = 1;
 
 absl::Status Refused(const std::string& path, std::string_view reason) {
-  return MakeError(ErrorCode::kInvalidOption, "the rule file " + EscapeForDisplay(path) +
-                                                  " is refused: " + std::string(reason));
+  return MakeError(ErrorCode::kInvalidRules, "the rule file " + EscapeForDisplay(path) +
+                                                 " is refused: " + std::string(reason));
 }
 
 // --- one rule as JSON
@@ -57,6 +59,12 @@ Json RuleToJson(const Rule& rule) {
   if (rule.access.has_value()) json["access"] = std::string(CapabilityKindName(*rule.access));
   if (!rule.directory.empty()) json["directory"] = rule.directory;
   if (rule.until.has_value()) json["until"] = TimeText(*rule.until);
+  if (rule.uses.has_value()) json["uses"] = *rule.uses;
+  for (const RuleProgram& program : rule.programs) {
+    Json file = {{"path", program.path}};
+    if (!program.sha256.empty()) file["sha256"] = program.sha256;
+    json["programs"].push_back(std::move(file));
+  }
   if (!rule.who.empty()) json["who"] = rule.who;
   json["when"] = TimeText(rule.when);
   if (!rule.why.empty()) json["why"] = rule.why;
@@ -81,6 +89,39 @@ absl::Status SetDirectory(Rule& rule, std::string directory) {
   return absl::OkStatus();
 }
 
+absl::Status AddProgram(Rule& rule, const Json& json) {
+  MemberReader members(json, "a program");
+  RuleProgram program{members.String("path"), members.OptionalString("sha256").value_or("")};
+  if (absl::Status status = members.Finish(); !status.ok()) return status;
+  const bool is_path = program.path.starts_with('/') && NormalizePath(program.path) == program.path;
+  if (!is_path) return absl::InvalidArgumentError("a program's path is not absolute and normal");
+  const bool is_digest = program.sha256.empty() || internal::IsSha256Text(program.sha256);
+  if (!is_digest) return absl::InvalidArgumentError("\"sha256\" is not 64 lower-case digits");
+  rule.programs.push_back(std::move(program));
+  return absl::OkStatus();
+}
+
+// What no member says by itself.
+absl::Status CheckRule(const Rule& rule) {
+  const bool for_commands =
+      rule.match == RuleMatch::kExactCommand || rule.match == RuleMatch::kCommandFamily;
+  if (!rule.programs.empty() && (rule.effect == RuleEffect::kDeny || !for_commands)) {
+    return absl::InvalidArgumentError("only a rule that allows commands can be bound to programs");
+  }
+  if (rule.uses.has_value() && rule.effect == RuleEffect::kDeny) {
+    return absl::InvalidArgumentError("a denial cannot have a number of uses");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetUses(Rule& rule, std::uint64_t uses) {
+  if (uses > std::numeric_limits<std::uint32_t>::max()) {
+    return absl::InvalidArgumentError("\"uses\" is too large");
+  }
+  rule.uses = static_cast<std::uint32_t>(uses);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Rule> RuleFromJson(const Json& json, std::string_view name) {
   MemberReader members(json, name);
   const std::string id = members.String("id");
@@ -90,6 +131,8 @@ absl::StatusOr<Rule> RuleFromJson(const Json& json, std::string_view name) {
   const std::optional<std::string> access = members.OptionalString("access");
   std::optional<std::string> directory = members.OptionalString("directory");
   const std::optional<std::string> until = members.OptionalString("until");
+  const std::optional<std::uint64_t> uses = members.OptionalNumber("uses");
+  const Json* const programs = members.OptionalArray("programs");
   std::string who = members.OptionalString("who").value_or("");
   const std::string when = members.String("when");
   std::string why = members.OptionalString("why").value_or("");
@@ -119,8 +162,17 @@ absl::StatusOr<Rule> RuleFromJson(const Json& json, std::string_view name) {
     if (!until_time.ok()) return until_time.status();
     rule->until = *until_time;
   }
+  if (uses.has_value()) {
+    if (absl::Status status = SetUses(*rule, *uses); !status.ok()) return status;
+  }
+  if (programs != nullptr) {
+    for (const Json& program : *programs) {
+      if (absl::Status status = AddProgram(*rule, program); !status.ok()) return status;
+    }
+  }
   rule->who = std::move(who);
   rule->why = std::move(why);
+  if (absl::Status status = CheckRule(*rule); !status.ok()) return status;
   return rule;
 }
 
@@ -165,10 +217,11 @@ std::string_view UntrustedFile(const struct stat& info) {
   return {};
 }
 
-// Everything that identifies a rule but its own name and history.
+// Everything that identifies a rule but its own name, history and number of uses.
 bool SameRule(const Rule& a, const Rule& b) {
   return a.effect == b.effect && a.match == b.match && a.text == b.text && a.access == b.access &&
-         a.directory == b.directory && a.until == b.until;
+         a.directory == b.directory && a.until == b.until && a.programs == b.programs &&
+         a.uses.has_value() == b.uses.has_value();
 }
 
 absl::StatusOr<UniqueFd> LockRules(const std::string& path) {
@@ -220,15 +273,20 @@ absl::StatusOr<std::vector<Rule>> LoadRuleFile(const std::string& path) {
 }
 
 absl::Status AddToRuleFile(const std::string& path, std::vector<Rule> rules) {
+  for (const Rule& rule : rules) {
+    const absl::Status consistent = CheckRule(rule);
+    if (consistent.ok()) continue;
+    return MakeError(ErrorCode::kInvalidOption,
+                     std::string(consistent.message().data(), consistent.message().size()));
+  }
   return UpdateRuleFile(path, [&rules](std::vector<Rule>& stored) {
     for (Rule& rule : rules) {
-      if (rule.uses.has_value()) {
-        return MakeError(ErrorCode::kInvalidOption,
-                         "a rule with a number of uses cannot be stored in a file");
+      const auto known = std::find_if(stored.begin(), stored.end(),
+                                      [&rule](const Rule& r) { return SameRule(r, rule); });
+      if (known != stored.end()) {
+        known->uses = rule.uses;
+        continue;
       }
-      const bool known = std::any_of(stored.begin(), stored.end(),
-                                     [&rule](const Rule& r) { return SameRule(r, rule); });
-      if (known) continue;
       if (rule.id.empty()) rule.id = RandomId().substr(0, 12);
       if (rule.when == std::chrono::system_clock::time_point{}) {
         rule.when = std::chrono::system_clock::now();
@@ -251,4 +309,21 @@ absl::Status RemoveFromRuleFile(const std::string& path, std::string_view id) {
   });
 }
 
+namespace internal {
+
+absl::Status TakeUsesInRuleFile(const std::string& path, const std::vector<std::string>& ids) {
+  return UpdateRuleFile(path, [&ids](std::vector<Rule>& stored) {
+    for (const std::string& id : ids) {
+      const auto rule =
+          std::find_if(stored.begin(), stored.end(), [&id](const Rule& r) { return r.id == id; });
+      if (rule == stored.end() || rule->uses == 0) {
+        return MakeError(ErrorCode::kApprovalStale, "a rule was used up or removed meanwhile");
+      }
+      if (rule->uses.has_value()) --*rule->uses;
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace internal
 }  // namespace cordon

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "command_match.h"
@@ -71,14 +73,45 @@ RuleDecision DecideDeniedCommand(const Rules& denies, const Requirement& require
   return decision;
 }
 
-const Rule* FindExactAllow(const Rules& allows, const Requirement& requirement) {
-  const auto it = std::find_if(allows.begin(), allows.end(), [&requirement](const Rule* rule) {
-    return rule->match == RuleMatch::kExactCommand && rule->text == requirement.match;
+// A command with its simple commands and what finds their programs.
+struct CommandView {
+  const Command& command;
+  const ShellText& text;
+  const ProgramPath& programs;
+
+  [[nodiscard]] bool HasProgramsOf(const Rule& rule,
+                                   absl::Span<const SimpleCommand> commands) const {
+    if (rule.programs.empty()) return true;
+    if (text.opaque) return false;
+    return programs.AreAmong(commands, rule.programs, command.working_directory);
+  }
+};
+
+const Rule* FindExactAllow(const Rules& allows, const Requirement& requirement,
+                           const CommandView& view) {
+  const auto it = std::find_if(allows.begin(), allows.end(), [&](const Rule* rule) {
+    return rule->match == RuleMatch::kExactCommand && rule->text == requirement.match &&
+           view.HasProgramsOf(*rule, view.text.commands);
   });
   return it == allows.end() ? nullptr : *it;
 }
 
-RuleDecision DecideByFamilies(const Rules& allows, const ShellText& text) {
+// Whether no `cd` leaves the folder that the rules hold in through a symbolic link.
+bool StaysBelow(const ShellText& text, const std::string& directory) {
+  const std::optional<std::vector<std::string>> folders = FoldersEntered(text);
+  if (!folders.has_value()) return false;
+  if (folders->size() == 1) return true;
+  std::error_code error;
+  const auto root = std::filesystem::weakly_canonical(directory, error);
+  if (error) return false;
+  return std::all_of(folders->begin(), folders->end(), [&](const std::string& folder) {
+    std::error_code failed;
+    const auto entered = std::filesystem::weakly_canonical(root / folder, failed);
+    return !failed && IsWithin(entered.string(), root.string());
+  });
+}
+
+RuleDecision DecideByFamilies(const Rules& allows, const CommandView& view) {
   Rules families;
   std::vector<std::string> names;
   for (const Rule* rule : allows) {
@@ -86,8 +119,11 @@ RuleDecision DecideByFamilies(const Rules& allows, const ShellText& text) {
     families.push_back(rule);
     names.push_back(rule->text);
   }
-  const std::optional<std::vector<std::size_t>> covering = CoverWithFamilies(text, names);
-  if (!covering.has_value()) return {};
+  const std::optional<std::vector<std::size_t>> covering =
+      CoverWithFamilies(view.text, names, [&](std::size_t family, const SimpleCommand& command) {
+        return view.HasProgramsOf(*families[family], absl::MakeConstSpan(&command, 1));
+      });
+  if (!covering.has_value() || !StaysBelow(view.text, view.command.working_directory)) return {};
   RuleDecision decision{RuleDecision::Verdict::kAllow, "", "", {}};
   for (const std::size_t index : *covering) {
     const Rule& rule = *families[index];
@@ -100,15 +136,16 @@ RuleDecision DecideByFamilies(const Rules& allows, const ShellText& text) {
 }
 
 RuleDecision DecideCommand(const Rules& denies, const Rules& allows, const Requirement& requirement,
-                           const Command& command) {
+                           const Command& command, const ProgramPath& programs) {
   const ShellText text = ReadCommand(command);
+  const CommandView view{command, text, programs};
   RuleDecision denied = DecideDeniedCommand(denies, requirement, text);
   if (denied.verdict == RuleDecision::Verdict::kDeny) return denied;
   // A person who allowed exactly this text has seen it; a family rule has not.
-  const Rule* exact = HasKnownShell(command) ? FindExactAllow(allows, requirement) : nullptr;
+  const Rule* exact = HasKnownShell(command) ? FindExactAllow(allows, requirement, view) : nullptr;
   if (exact != nullptr) return Decide(RuleDecision::Verdict::kAllow, *exact);
   if (denied.verdict == RuleDecision::Verdict::kAsk) return denied;
-  return DecideByFamilies(allows, text);
+  return DecideByFamilies(allows, view);
 }
 
 // --- network
@@ -189,13 +226,14 @@ RuleDecision Unreadable() {
 }  // namespace
 
 RuleDecision DecideByRules(absl::Span<const Rule> rules, const Requirement& requirement,
-                           const Request& request, std::chrono::system_clock::time_point now) {
+                           const Request& request, std::chrono::system_clock::time_point now,
+                           const ProgramPath& programs) {
   const Rules denies = Select(rules, RuleEffect::kDeny, request, now);
   const Rules allows = Select(rules, RuleEffect::kAllow, request, now);
   switch (requirement.kind) {
     case CapabilityKind::kCommandExecute:
       if (!request.command.has_value()) return Unreadable();
-      return DecideCommand(denies, allows, requirement, *request.command);
+      return DecideCommand(denies, allows, requirement, *request.command, programs);
     case CapabilityKind::kNetwork: {
       const absl::StatusOr<NetworkTarget> wanted = ParseNetworkTarget(requirement.match);
       if (!wanted.ok()) return Unreadable();

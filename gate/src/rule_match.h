@@ -1,4 +1,4 @@
-// What a list of rules says about one requirement. Pure.
+// What a list of rules says about one requirement.
 
 #ifndef CORDON_GATE_SRC_RULE_MATCH_H_
 #define CORDON_GATE_SRC_RULE_MATCH_H_
@@ -9,14 +9,17 @@
 #include "absl/types/span.h"
 #include "cordon/gate/rules.h"
 #include "cordon/sdk/request.h"
+#include "program_path.h"
 
 namespace cordon::internal {
 
 // Denials are looked for first, among all rules; then what might hide one; then allows. `rules`
-// that are used up or past their time at `now` do not count.
+// that are used up or past their time at `now` do not count. `programs` finds the files of those
+// that are bound to some.
 [[nodiscard]] RuleDecision DecideByRules(absl::Span<const Rule> rules,
                                          const Requirement& requirement, const Request& request,
-                                         std::chrono::system_clock::time_point now);
+                                         std::chrono::system_clock::time_point now,
+                                         const ProgramPath& programs);
 
 }  // namespace cordon::internal
 

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 
+#include "command_match.h"
 #include "cordon/gate/rules.h"
 #include "cordon/sdk/command.h"
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/status.h"
+#include "program_path.h"
 #include "rule_match.h"
+#include "rule_usage.h"
 
 namespace cordon {
 namespace {
@@ -42,7 +46,9 @@ struct FileVersion {
 class RuleSetImpl final : public RuleSet {
  public:
   RuleSetImpl(std::string path, Options options)
-      : path_(std::move(path)), clock_(std::move(options.clock)) {
+      : path_(std::move(path)),
+        clock_(std::move(options.clock)),
+        programs_(options.program_path.empty() ? CallersPath() : options.program_path) {
     if (!clock_) clock_ = std::chrono::system_clock::now;
   }
 
@@ -52,24 +58,33 @@ class RuleSetImpl final : public RuleSet {
                                       const Request& request) override {
     absl::StatusOr<std::vector<Rule>> rules = List();
     if (!rules.ok()) return rules.status();
-    return internal::DecideByRules(*rules, requirement, request, clock_());
+    return internal::DecideByRules(*rules, requirement, request, clock_(), programs_);
   }
 
   bool TakeUses(const std::vector<std::string>& ids) override {
     const std::lock_guard lock(mutex_);
     std::vector<Rule*> limited;
+    std::vector<std::string> stored;
     for (const std::string& id : ids) {
       const auto has_id = [&id](const Rule& rule) { return rule.id == id; };
       const auto it = std::find_if(session_.begin(), session_.end(), has_id);
       if (it == session_.end()) {
         if (std::none_of(stored_.begin(), stored_.end(), has_id)) return false;
+        stored.push_back(id);
       } else if (it->uses.has_value()) {
         if (*it->uses == 0) return false;
         limited.push_back(&*it);
       }
     }
+    if (!stored.empty() && !TakeStoredUses(stored)) return false;
     for (Rule* rule : limited) --*rule->uses;
     return true;
+  }
+
+  std::vector<RuleProgram> ProgramsOf(const Command& command) const override {
+    const internal::ShellText text = internal::ReadCommand(command);
+    if (text.opaque) return {};
+    return programs_.ProgramsOf(text, command.working_directory);
   }
 
   absl::Status Add(std::vector<Rule> rules, bool persist) override {
@@ -127,8 +142,25 @@ class RuleSetImpl final : public RuleSet {
     return AddToRuleFile(path_, std::move(rules));
   }
 
+  // Another program may have used them up since the file was read. With `mutex_` held.
+  bool TakeStoredUses(const std::vector<std::string>& ids) {
+    const bool is_limited = std::any_of(stored_.begin(), stored_.end(), [&ids](const Rule& rule) {
+      return rule.uses.has_value() && std::find(ids.begin(), ids.end(), rule.id) != ids.end();
+    });
+    if (is_limited && !internal::TakeUsesInRuleFile(path_, ids).ok()) return false;
+    internal::CountRuleUsage(path_, ids, clock_());
+    return true;
+  }
+
+  static std::string CallersPath() {
+    const char* const callers = std::getenv("PATH");
+    return (callers == nullptr ? "" : std::string(callers) + ":") +
+           std::string(internal::kStandardProgramPath);
+  }
+
   const std::string path_;  // Empty: memory only.
   Clock clock_;
+  const internal::ProgramPath programs_;
   std::mutex mutex_;
   std::vector<Rule> session_;
   std::vector<Rule> stored_;

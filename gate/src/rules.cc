@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "command_match.h"
 #include "cordon/sdk/command.h"
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 #include "families.h"
+#include "program_path.h"
 #include "utf8.h"
 
 namespace cordon {
@@ -176,7 +179,46 @@ std::string RuleText(const Rule& rule) {
                      std::string(RuleMatchName(rule.match)) + " \"" +
                      std::string(AccessPrefix(rule)) + EscapeForDisplay(rule.text) + "\"";
   if (!rule.directory.empty()) line += " in " + EscapeForDisplay(rule.directory);
+  for (std::size_t i = 0; i < rule.programs.size(); ++i) {
+    const RuleProgram& program = rule.programs[i];
+    line += (i == 0 ? " with " : ", ") + EscapeForDisplay(program.path);
+    if (!program.sha256.empty()) line += " of sha256 " + program.sha256.substr(0, 12);
+  }
+  if (rule.until.has_value()) {
+    line +=
+        " until " +
+        absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromChrono(*rule.until), absl::UTCTimeZone()) +
+        " UTC";
+  }
+  if (rule.uses == 1) line += " once";
+  if (rule.uses.has_value() && *rule.uses != 1) {
+    line += *rule.uses == 0 ? " (used up)" : " " + std::to_string(*rule.uses) + " times";
+  }
   return line;
+}
+
+absl::StatusOr<RuleProgram> MakeRuleProgram(const std::string& path, bool with_content) {
+  const std::vector<std::string> files = internal::ProgramPath("").Candidates(path, "");
+  if (files.empty() || !path.starts_with('/')) {
+    return MakeError(ErrorCode::kInvalidOption,
+                     EscapeForDisplay(path) + " is no absolute path of a program");
+  }
+  RuleProgram program{files.front(), ""};
+  if (!with_content) return program;
+  absl::StatusOr<std::string> digest = internal::FileSha256(program.path);
+  if (!digest.ok()) return digest.status();
+  program.sha256 = *std::move(digest);
+  return program;
+}
+
+std::string ProgramSearchPath(const Profile& profile) {
+  std::string path;
+  for (const std::string& entry : profile.Settings().environment) {
+    if (entry.starts_with("PATH=")) path += entry.substr(5) + ":";
+  }
+  const char* const callers = std::getenv("PATH");
+  if (callers != nullptr) path += std::string(callers) + ":";
+  return path + std::string(internal::kStandardProgramPath);
 }
 
 std::string DescribeFamily(std::string_view name) {
@@ -187,8 +229,9 @@ std::string DescribeFamily(std::string_view name) {
   const internal::Family* family = internal::FindFamily(name);
   if (family == nullptr) return "not in the catalogue: only these words alone are covered";
   const std::string options = Letters(family->short_flags) + Letters(family->short_values) +
-                              Letters(family->short_attached) + JoinWords(family->long_flags) +
-                              JoinWords(family->long_values);
+                              Letters(family->short_attached) + Letters(family->short_folders) +
+                              JoinWords(family->long_flags) + JoinWords(family->long_values) +
+                              JoinWords(family->long_folders);
   if (options.empty()) return "covered without options";
   return "covered with the options" + options;
 }

@@ -34,7 +34,7 @@ Request CommandRequest(const Command& command) {
 
 RuleDecision DecideCommand(const std::vector<Rule>& rules, const Command& command) {
   return internal::DecideByRules(rules, RequireCommand(command), CommandRequest(command),
-                                 TimePoint{});
+                                 TimePoint{}, internal::ProgramPath(""));
 }
 Verdict OnText(const std::vector<Rule>& rules, std::string_view text) {
   return DecideCommand(rules, Command::Shell(std::string(text), "/code")).verdict;
@@ -42,13 +42,17 @@ Verdict OnText(const std::vector<Rule>& rules, std::string_view text) {
 
 Verdict OnTarget(const std::vector<Rule>& rules, std::string_view target) {
   const Requirement requirement = RequireNetwork(ParseNetworkTarget(target).value());
-  return internal::DecideByRules(rules, requirement, Request{}, TimePoint{}).verdict;
+  return internal::DecideByRules(rules, requirement, Request{}, TimePoint{},
+                                 internal::ProgramPath(""))
+      .verdict;
 }
 
 Verdict OnPath(const std::vector<Rule>& rules, CapabilityKind kind, PathShape shape,
                std::string_view path) {
   const Requirement requirement = RequirePath(kind, shape, path).value();
-  return internal::DecideByRules(rules, requirement, Request{}, TimePoint{}).verdict;
+  return internal::DecideByRules(rules, requirement, Request{}, TimePoint{},
+                                 internal::ProgramPath(""))
+      .verdict;
 }
 
 constexpr CapabilityKind kRead = CapabilityKind::kFilesystemRead;
@@ -147,7 +151,8 @@ TEST_CASE("rules end at their time and with their uses") {
   const Command command = Command::Shell("make", "/code");
   const auto at = [&](int seconds) {
     return internal::DecideByRules({&rule, 1}, RequireCommand(command), CommandRequest(command),
-                                   TimePoint{} + std::chrono::seconds(seconds))
+                                   TimePoint{} + std::chrono::seconds(seconds),
+                                   internal::ProgramPath(""))
         .verdict;
   };
   CHECK(at(9) == Verdict::kAllow);

@@ -83,13 +83,18 @@ class Reader {
     const char c = Peek();
     if (IsBlank(c)) {
       ++at_;
+    } else if (Take("\\\n")) {
+      // Between words it separates nothing and joins nothing.
+      if (AtEnd()) GiveUp("it ends in a backslash");
     } else if (c == '#') {
       while (!AtEnd() && Peek() != '\n') ++at_;
     } else if (c == '\n') {
       ++at_;
       EndLine();
-    } else if (c == '(' || c == ')') {
-      GiveUp("it has a subshell or a function");
+    } else if (c == '(') {
+      OpenGroup(')');
+    } else if (c == ')') {
+      CloseGroup(')');
     } else if (std::string_view("|&;").find(c) != std::string_view::npos) {
       ReadOperator();
     } else if (StartsRedirection()) {
@@ -101,7 +106,52 @@ class Reader {
 
   void EndLine() {
     // A newline after `&&`, `||` or `|` continues the list; an empty line is nothing.
-    if (!CurrentIsEmpty()) EndCommand(Joiner::kSequence);
+    if (group_closed_ || !CurrentIsEmpty()) EndCommand(Joiner::kSequence);
+  }
+
+  // A list in parentheses or braces. `((` is arithmetic in some shells.
+  void OpenGroup(char closing) {
+    if (group_closed_ || !CurrentIsEmpty()) return GiveUp("it has a function or a pattern");
+    if (PipeIsOpen()) return GiveUp("a group is part of a pipe");
+    ++at_;
+    if (closing == ')' && Peek() == '(') return GiveUp("it has arithmetic or nested subshells");
+    groups_.push_back({closing, result_.commands.size()});
+  }
+
+  void CloseGroup(char closing) {
+    if (groups_.empty() || groups_.back().closing != closing) {
+      return GiveUp("a group is closed that was not opened");
+    }
+    if (!CurrentIsEmpty()) EndCommand(Joiner::kEnd);
+    if (!reason_.empty()) return;
+    if (result_.commands.size() == groups_.back().first_command) return GiveUp("a group is empty");
+    if (WantsMore(result_.joiners.back())) return GiveUp("an operator has no command after it");
+    if (result_.joiners.back() == Joiner::kBackground) {
+      return GiveUp("the last command of a group runs in the background");
+    }
+    groups_.pop_back();
+    group_closed_ = true;
+    ++at_;
+  }
+
+  [[nodiscard]] bool PipeIsOpen() const {
+    return !result_.joiners.empty() &&
+           (result_.joiners.back() == Joiner::kPipe || result_.joiners.back() == Joiner::kPipeBoth);
+  }
+
+  static bool WantsMore(Joiner joiner) {
+    switch (joiner) {
+      case Joiner::kAnd:
+      case Joiner::kOr:
+      case Joiner::kPipe:
+      case Joiner::kPipeBoth:
+        return true;
+      case Joiner::kEnd:
+      case Joiner::kSequence:
+      case Joiner::kBackground:
+        return false;
+    }
+    return true;
   }
 
   void ReadOperator() {
@@ -118,25 +168,33 @@ class Reader {
   [[nodiscard]] bool CurrentIsEmpty() const { return current_ == SimpleCommand{}; }
 
   void EndCommand(Joiner joiner) {
+    if (std::exchange(group_closed_, false)) return EndGroup(joiner);
     if (CurrentIsEmpty()) return GiveUp("an operator has no command before it");
     result_.commands.push_back(std::exchange(current_, {}));
     result_.joiners.push_back(joiner);
   }
 
-  void FinishText() {
-    if (!CurrentIsEmpty()) return EndCommand(Joiner::kEnd);
-    if (result_.commands.empty()) return GiveUp("it has no command");
-    switch (result_.joiners.back()) {
-      case Joiner::kAnd:
-      case Joiner::kOr:
+  // What follows a group joins its last command.
+  void EndGroup(Joiner joiner) {
+    switch (joiner) {
       case Joiner::kPipe:
       case Joiner::kPipeBoth:
-        return GiveUp("an operator has no command after it");
-      case Joiner::kEnd:
-      case Joiner::kSequence:
+        return GiveUp("a group is part of a pipe");
       case Joiner::kBackground:
-        return;
+        return GiveUp("a group runs in the background");
+      case Joiner::kEnd:
+      case Joiner::kAnd:
+      case Joiner::kOr:
+      case Joiner::kSequence:
+        result_.joiners.back() = joiner;
     }
+  }
+
+  void FinishText() {
+    if (!groups_.empty()) return GiveUp("a group is not closed");
+    if (group_closed_ || !CurrentIsEmpty()) return EndCommand(Joiner::kEnd);
+    if (result_.commands.empty()) return GiveUp("it has no command");
+    if (WantsMore(result_.joiners.back())) GiveUp("an operator has no command after it");
   }
 
   [[nodiscard]] bool StartsRedirection() const {
@@ -146,6 +204,7 @@ class Reader {
   }
 
   void ReadRedirection() {
+    if (group_closed_) return GiveUp("a group is redirected");
     // Shells differ about numbers of several digits.
     if (IsDigit(Peek())) ++at_;
     if (IsDigit(Peek())) return GiveUp("it redirects a descriptor of several digits");
@@ -178,7 +237,15 @@ class Reader {
     return word.exact && !word.quoted && text.size() == 1 && (text[0] == '-' || IsDigit(text[0]));
   }
 
+  // `{` and `}` are words of their own, and only where a command may start.
+  [[nodiscard]] bool IsBrace(char brace) const {
+    return CurrentIsEmpty() && Peek() == brace && (Peek(1) == '\0' || EndsWord(Peek(1)));
+  }
+
   void ReadCommandWord() {
+    if (IsBrace('{')) return OpenGroup('}');
+    if (IsBrace('}')) return CloseGroup('}');
+    if (group_closed_) return GiveUp("a word follows a group");
     const bool first = current_.words.empty();
     const std::size_t start = at_;
     std::optional<ShellWord> word = ReadWord();
@@ -212,6 +279,13 @@ class Reader {
     // `a(b` is a function or a pattern, never a word and something else.
     if (Peek() == '(') GiveUp("it has a subshell or a function");
     if (at_ == start || !reason_.empty()) return std::nullopt;
+    // A match of `*.c` may begin with a dash, one of `src/*` cannot.
+    const bool literal_start =
+        !word.text.empty() && std::string_view("*?[-").find(word.text[0]) == std::string_view::npos;
+    word.glob = has_glob_ && !has_unknown_ && literal_start;
+    has_glob_ = has_unknown_ = false;
+    // The program `[`: no pattern without its other half.
+    if (text_.substr(start, at_ - start) == "[") word.exact = true;
     return word;
   }
 
@@ -230,25 +304,34 @@ class Reader {
         return GiveUp("it has a command substitution");
       case '{':
       case '}':
-        if (c == '{' && Take("{}")) {
-          word.text += "{}";
-          return;
-        }
-        return GiveUp("it has braces");
+        return ReadBraces(word);
       case '*':
       case '?':
       case '[':
         word.exact = false;
+        has_glob_ = true;
         break;
       case '~':
         // Expands at the start of a word and, in assignments, after these two.
         if (word.text.empty() || word.text.back() == '=' || word.text.back() == ':') {
           word.exact = false;
+          has_unknown_ = true;
         }
         break;
     }
     word.text.push_back(c);
     ++at_;
+  }
+
+  // `{}`, `{0}`: without a comma or two dots they expand in no shell.
+  void ReadBraces(ShellWord& word) {
+    std::size_t ahead = 1;
+    while (IsNameChar(Peek(ahead)) || Peek(ahead) == '-') ++ahead;
+    if (Peek() != '{' || Peek(ahead) != '}') return GiveUp("it has braces");
+    // `{fd}>x` names a descriptor.
+    if (Peek(ahead + 1) == '<' || Peek(ahead + 1) == '>') return GiveUp("it has braces");
+    word.text += text_.substr(at_, ahead + 1);
+    at_ += ahead + 1;
   }
 
   void ReadSingleQuoted(ShellWord& word) {
@@ -293,6 +376,7 @@ class Reader {
   // `$NAME`, `${NAME}` and the one-character parameters; what they stand for is unknown.
   void ReadParameter(ShellWord& word) {
     word.exact = false;
+    has_unknown_ = true;
     ++at_;
     const bool braced = Take("{");
     if (IsNameStart(Peek())) {
@@ -309,6 +393,14 @@ class Reader {
   std::string_view text_;
   std::size_t at_ = 0;
   std::string_view reason_;  // Not empty once it is opaque.
+  struct Group {
+    char closing;
+    std::size_t first_command;
+  };
+  std::vector<Group> groups_;  // Open ones.
+  bool group_closed_ = false;  // The last thing read was the end of a group.
+  bool has_glob_ = false;      // Of the word that is being read.
+  bool has_unknown_ = false;
   SimpleCommand current_;
   ShellText result_;
 };

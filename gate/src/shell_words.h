@@ -3,11 +3,13 @@
 //
 // Understood: words with single quotes, double quotes and backslashes; comments; assignments in
 // front of a command; redirections with `<`, `>`, `>>` and of one descriptor to another; the
-// operators `&& || ; & | |&` and newline. A word with `$NAME`, a glob or a leading `~` is read but
-// not exact: it stays an argument, or some, of this command, and its text is unknown.
+// operators `&& || ; & | |&` and newline; a backslash at the end of a line, between words; `( )`
+// and `{ }` around a list that is no part of a pipe, in the background or redirected. A word with
+// `$NAME`, a glob or a leading `~` is read but not exact: it stays an argument, or some, of this
+// command, and its text is unknown.
 //
-// Opaque: substitutions, other expansions, here-documents, groups, subshells, functions, reserved
-// words such as `if` and `!`, braces, line continuations, control characters, invalid UTF-8.
+// Opaque: substitutions, other expansions, here-documents, functions, reserved words such as `if`
+// and `!`, other braces, control characters, invalid UTF-8.
 
 #ifndef CORDON_GATE_SRC_SHELL_WORDS_H_
 #define CORDON_GATE_SRC_SHELL_WORDS_H_
@@ -23,6 +25,9 @@ struct ShellWord {
   std::string text;     // After quote removal; meaningful when `exact`.
   bool exact = true;    // Whether the command gets exactly this one word.
   bool quoted = false;  // Whether any part was quoted.
+  // Not exact for a glob alone, behind a first character that every match keeps: some words, all
+  // of which start with the first character of `text`.
+  bool glob = false;
 
   friend bool operator==(const ShellWord&, const ShellWord&) = default;
 };
@@ -43,7 +48,8 @@ struct SimpleCommand {
   friend bool operator==(const SimpleCommand&, const SimpleCommand&) = default;
 };
 
-// What stands between a simple command and the next, or after the last one.
+// What stands between a simple command and the next, or after the last one. The commands of a group
+// are listed like all others; what follows the group stands behind its last command.
 enum class Joiner : std::uint8_t { kEnd, kAnd, kOr, kSequence, kPipe, kPipeBoth, kBackground };
 
 struct ShellText {

@@ -96,8 +96,30 @@ TEST_CASE("what is not provably plain is opaque") {
                                     "a >(b)",
                                     "a <<X\nb\nX",
                                     "a <<< b",
-                                    "(a; b)",
-                                    "{ a; b; }",
+                                    "(a; b",
+                                    "(a; b) | c",
+                                    "a | (b)",
+                                    "a | { b; }",
+                                    "(a) &",
+                                    "(a &)",
+                                    "{ a & }",
+                                    "(a) >b",
+                                    "(a) b",
+                                    "b (a)",
+                                    "X=1 (a)",
+                                    "()",
+                                    "( )",
+                                    "{ }",
+                                    "((1))",
+                                    "((a); b)",
+                                    "{a; }",
+                                    "{ a }",
+                                    "{ a; )",
+                                    "(a }",
+                                    "a; }",
+                                    "a )",
+                                    "(a &&)",
+                                    "f () { a; }",
                                     "! a",
                                     "if a; then b; fi",
                                     "for i in 1; do a; done",
@@ -105,7 +127,16 @@ TEST_CASE("what is not provably plain is opaque") {
                                     "case a in b) c;; esac",
                                     "f() { a; }",
                                     "function f { a; }",
-                                    "a \\\n b",
+                                    "a\\\nb",
+                                    "a \\\n",
+                                    "a '\\\n",
+                                    "a \"b\\\nc\"",
+                                    "2\\\n>b",
+                                    "a >\\\n b",
+                                    "A\\\n=b",
+                                    "i\\\nf a",
+                                    "a {b..c}",
+                                    "a {b{c,d}}",
                                     "a 'b",
                                     "a \"b",
                                     "a \\",
@@ -155,6 +186,54 @@ TEST_CASE("what is not provably plain is opaque") {
     CHECK(read.opaque);
     CHECK_FALSE(read.opaque_reason.empty());
     CHECK(read.commands.empty());
+  }
+}
+
+TEST_CASE("groups are read through, with what joins them") {
+  const auto joiners = [](std::string_view text) {
+    const ShellText read = ReadShellText(text);
+    CAPTURE(text, read.opaque_reason);
+    REQUIRE_FALSE(read.opaque);
+    std::string line;
+    for (std::size_t i = 0; i < read.commands.size(); ++i) {
+      constexpr std::string_view kNames[] = {".", "&&", "||", ";", "|", "|&", "&"};
+      line += read.commands[i].words[0].text;
+      line += kNames[static_cast<std::size_t>(read.joiners[i])];
+    }
+    return line;
+  };
+  CHECK(joiners("(a; b)") == "a;b.");
+  CHECK(joiners("{ a; b; }") == "a;b.");
+  CHECK(joiners("(a && b) || c") == "a&&b||c.");
+  CHECK(joiners("( (a); b ) && { c; }\nd") == "a;b&&c;d.");
+  CHECK(joiners("(\na\n)\n\nb") == "a;b.");
+  CHECK(joiners("(a | b)") == "a|b.");
+  CHECK(joiners("{ a; } ; b &") == "a;b&");
+}
+
+TEST_CASE("a backslash at the end of a line continues it between words") {
+  CHECK(Words("a \\\n  b \\\n\tc") == Strings{"a", "b", "c"});
+}
+
+TEST_CASE("braces without a list are letters") {
+  CHECK(Words("git show stash@{0} {} a{b-c}") ==
+        Strings{"git", "show", "stash@{0}", "{}", "a{b-c}"});
+}
+
+TEST_CASE("a glob behind a letter stands for words that begin with it") {
+  const auto glob = [](std::string_view word) {
+    const ShellText read = ReadShellText("a " + std::string(word));
+    REQUIRE_FALSE(read.opaque);
+    return !read.commands[0].words[1].exact && read.commands[0].words[1].glob;
+  };
+  for (const std::string_view word : {"src/*.c", "a?", "a[bc]", "./*", "'a'*", "a\\**"}) {
+    CAPTURE(word);
+    CHECK(glob(word));
+  }
+  for (const std::string_view word :
+       {"*.c", "?a", "[ab]c", "-*", "a*$b", "~/*", "'*'*", "a", "$a"}) {
+    CAPTURE(word);
+    CHECK_FALSE(glob(word));
   }
 }
 

@@ -135,18 +135,31 @@ std::optional<std::string> MemberReader::OptionalString(std::string_view key) {
 }
 
 std::uint64_t MemberReader::Number(std::string_view key) {
+  const std::optional<std::uint64_t> value = OptionalNumber(key);
+  if (!value.has_value()) Fail(key, "is missing");
+  return value.value_or(0);
+}
+
+std::optional<std::uint64_t> MemberReader::OptionalNumber(std::string_view key) {
   const Json* member = Find(key);
-  if (member != nullptr && member->is_number_unsigned()) return member->get<std::uint64_t>();
-  Fail(key, member == nullptr ? "is missing" : "is not a whole number");
-  return 0;
+  if (member == nullptr) return std::nullopt;
+  if (member->is_number_unsigned()) return member->get<std::uint64_t>();
+  Fail(key, "is not a whole number");
+  return std::nullopt;
 }
 
 const Json& MemberReader::Array(std::string_view key) {
   static const Json kEmpty = Json::array();
+  const Json* member = OptionalArray(key);
+  if (member == nullptr) Fail(key, "is missing");
+  return member == nullptr ? kEmpty : *member;
+}
+
+const Json* MemberReader::OptionalArray(std::string_view key) {
   const Json* member = Find(key);
-  if (member != nullptr && member->is_array()) return *member;
-  Fail(key, member == nullptr ? "is missing" : "is not an array");
-  return kEmpty;
+  if (member == nullptr || member->is_array()) return member;
+  Fail(key, "is not an array");
+  return nullptr;
 }
 
 const Json& MemberReader::Object(std::string_view key) {

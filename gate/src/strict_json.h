@@ -33,8 +33,11 @@ class MemberReader {
   [[nodiscard]] std::string String(std::string_view key);  // Mandatory.
   [[nodiscard]] std::optional<std::string> OptionalString(std::string_view key);
   [[nodiscard]] std::uint64_t Number(std::string_view key);  // Mandatory.
-  [[nodiscard]] const Json& Array(std::string_view key);     // Mandatory.
-  [[nodiscard]] const Json& Object(std::string_view key);    // Mandatory.
+  [[nodiscard]] std::optional<std::uint64_t> OptionalNumber(std::string_view key);
+  [[nodiscard]] const Json& Array(std::string_view key);  // Mandatory.
+  // Null when it is not there.
+  [[nodiscard]] const Json* OptionalArray(std::string_view key);
+  [[nodiscard]] const Json& Object(std::string_view key);  // Mandatory.
 
   // OK when there was no fault and no member is left that was not asked for.
   [[nodiscard]] absl::Status Finish();

@@ -172,6 +172,9 @@ class RunCommandLine {
     if (!session.ok()) return session.status();
     facts_.compile = (*session)->executor().Report();
     facts_.extra_entries = (*session)->Entries();
+    for (const ReportEntry& entry : facts_.extra_entries) {
+      if (entry.feature == "rules" && !options_.quiet) PrintError(entry.detail);
+    }
     AddOptionEntries();
     auto result = StartAndSupervise(**session, *request, facts_.execution_id);
     if (const auto closed = (*session)->Close(); !closed.ok() && result.ok()) {

@@ -49,12 +49,25 @@ absl::StatusOr<std::shared_ptr<Approver>> ApproverOf(const SessionOptions& optio
   return std::make_shared<NoApprover>();
 }
 
-absl::StatusOr<std::shared_ptr<RuleSet>> RulesOf(const SessionOptions& options) {
-  if (options.rules.empty()) return RuleSet::InMemory();
-  // A mistyped name must not lift denials: only `rules add` makes the file.
-  auto rules = RuleSet::Open(options.rules, /*create=*/false);
-  if (!rules.ok()) return Annotate(rules.status(), "--rules");
-  return rules;
+bool IsMissing(const std::string& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() == fs::file_type::not_found;
+}
+
+// What is not there yet cannot be kept from being made, and then by the command.
+absl::Status CheckMissingRules(const std::string& path, const Profile& profile) {
+  if (!IsMissing(path)) return absl::OkStatus();
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(fs::absolute(path, error).parent_path(), error);
+  if (profile.Explain(Axis::kWrite, folder.string()).access == Access::kDeny) {
+    return absl::OkStatus();
+  }
+  return MakeError(
+      ErrorCode::kInvalidOption,
+      absl::StrFormat(
+          "--rules '%s': it is not there, and the command may write in its folder; make "
+          "it first with `cordon rules add`, or keep it elsewhere",
+          path));
 }
 
 class OpenSession : public Session {
@@ -84,6 +97,9 @@ class OpenSession : public Session {
       entries.push_back({"gate", FeatureStatus::kUnenforced,
                          "--gate approve: every gated need was approved without a person"});
     }
+    if (rules_were_missing_) {
+      entries.push_back({"rules", FeatureStatus::kNarrowed, MissingRulesText(options_.rules)});
+    }
     if (!options_.policy.resolve.empty()) {
       entries.push_back({"resolve", FeatureStatus::kNarrowed,
                          absl::StrFormat("addresses replaced for tests: %s",
@@ -102,7 +118,8 @@ class OpenSession : public Session {
     if (!backend.ok()) return backend.status();
     auto approver = ApproverOf(options_);
     if (!approver.ok()) return approver.status();
-    auto rules = RulesOf(options_);
+    rules_were_missing_ = !options_.rules.empty() && IsMissing(options_.rules);
+    auto rules = OpenSessionRules(options_, profile);
     if (!rules.ok()) return rules.status();
     if (!options_.audit.empty()) {
       auto log = AuditLog::Open(options_.audit);
@@ -137,6 +154,7 @@ class OpenSession : public Session {
   }
 
   const SessionOptions options_;
+  bool rules_were_missing_ = false;
   std::unique_ptr<AuditLog> log_;  // Outlives everything that writes to it.
   std::unique_ptr<ExecutorSet> set_;
   std::shared_ptr<Executor> executor_;
@@ -173,12 +191,32 @@ void AddSessionOptions(CLI::App& app, SessionOptions& options) {
 absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options) {
   PolicyOptions policy = options.policy;
   // What decides about commands, and what tells of them, is not theirs to change.
-  for (const std::string& own : {options.rules, options.audit, options.audit + ".head"}) {
-    if (own.empty() || own == ".head") continue;
+  const auto protect = [&policy](const std::string& own, const std::vector<std::string>& beside) {
+    if (own.empty()) return;
     std::error_code error;
-    policy.deny_write.push_back(fs::absolute(own, error).lexically_normal().string());
-  }
+    const std::string path = fs::absolute(own, error).lexically_normal().string();
+    policy.deny_write.push_back(path);
+    for (const std::string& suffix : beside) policy.deny_write.push_back(path + suffix);
+  };
+  protect(options.rules, {".lock", ".used"});
+  protect(options.audit, {".head"});
   return BuildProfile(policy);
+}
+
+absl::StatusOr<std::shared_ptr<RuleSet>> OpenSessionRules(const SessionOptions& options,
+                                                          const Profile& profile) {
+  RuleSet::Options rule_options;
+  rule_options.program_path = ProgramSearchPath(profile);
+  if (options.rules.empty()) return RuleSet::InMemory(std::move(rule_options));
+  if (const auto status = CheckMissingRules(options.rules, profile); !status.ok()) return status;
+  auto rules = RuleSet::Open(options.rules, /*create=*/true, std::move(rule_options));
+  if (!rules.ok()) return Annotate(rules.status(), "--rules");
+  return rules;
+}
+
+std::string MissingRulesText(const std::string& path) {
+  return absl::StrFormat("the rule file %s was not there: no stored rule held",
+                         EscapeForDisplay(path));
 }
 
 Request CommandRequest(const Command& command, const std::string& execution_id,

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cordon/gate/rules.h"
 #include "cordon/sdk/admission.h"
 #include "cordon/sdk/command.h"
 #include "cordon/sdk/enforcement_report.h"
@@ -40,6 +41,13 @@ void AddSessionOptions(CLI::App& app, SessionOptions& options);
 
 // `BuildProfile`, with the rule file and the audit log kept from being written to.
 [[nodiscard]] absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options);
+
+// The stored rules, none where there is no file yet: "always" makes it. Errors name --rules.
+[[nodiscard]] absl::StatusOr<std::shared_ptr<RuleSet>> OpenSessionRules(
+    const SessionOptions& options, const Profile& profile);
+
+// To say that `path` did not exist: a mistyped name lifts denials.
+[[nodiscard]] std::string MissingRulesText(const std::string& path);
 
 // What the gate is asked for one command of the command line.
 [[nodiscard]] Request CommandRequest(const Command& command, const std::string& execution_id,

@@ -80,11 +80,9 @@ absl::StatusOr<Forecast> Ask(const Profile& profile, const Command& command,
                              const SessionOptions& options) {
   GateOptions gate_options;
   gate_options.profile = profile;
-  if (!options.rules.empty()) {
-    auto rules = RuleSet::Open(options.rules, /*create=*/false);
-    if (!rules.ok()) return Annotate(rules.status(), "--rules");
-    gate_options.rules = *std::move(rules);
-  }
+  auto rules = OpenSessionRules(options, profile);
+  if (!rules.ok()) return rules.status();
+  gate_options.rules = *std::move(rules);
   const auto gate = Gate::Create(std::move(gate_options));
   if (!gate.ok()) return gate.status();
   Request request;
@@ -114,6 +112,10 @@ int WhyExec(const Invocation& invocation, const std::string& text, const std::st
               CommandDisplay(command).c_str());
   for (const std::string& reason : forecast->reasons) {
     std::printf("  %s\n", EscapeForDisplay(reason).c_str());
+  }
+  std::error_code error;
+  if (!options.rules.empty() && !std::filesystem::exists(options.rules, error)) {
+    std::printf("  note: %s\n", MissingRulesText(options.rules).c_str());
   }
   return ExitStatus(forecast->access);
 }

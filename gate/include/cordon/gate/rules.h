@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "cordon/sdk/capability.h"
+#include "cordon/sdk/profile.h"
 #include "cordon/sdk/request.h"
 
 namespace cordon {
@@ -40,6 +42,14 @@ enum class RuleMatch : std::uint8_t {
 [[nodiscard]] std::optional<RuleEffect> ParseRuleEffect(std::string_view name);
 [[nodiscard]] std::optional<RuleMatch> ParseRuleMatch(std::string_view name);
 
+// A file that a program of an allowed command has to be.
+struct RuleProgram {
+  std::string path;    // Absolute, symbolic links resolved.
+  std::string sha256;  // Of its content, 64 lower-case digits; empty: not compared.
+
+  friend bool operator==(const RuleProgram&, const RuleProgram&) = default;
+};
+
 struct Rule {
   std::string id;  // Names it for `Remove` and in refusals. Empty: a random one is given by `Add`.
   RuleEffect effect = RuleEffect::kDeny;
@@ -52,8 +62,12 @@ struct Rule {
   // for everything else. Empty: anywhere. A deny holds for requests without a command as well.
   std::string directory;
   std::optional<std::chrono::system_clock::time_point> until;  // Holds before this moment.
-  std::optional<std::uint32_t> uses;  // How often it may still decide. In memory only.
-  std::string who;                    // Who added it, when and why; for people.
+  std::optional<std::uint32_t> uses;  // How often it may still decide; 0: used up.
+  // Allows for commands only: every program that the words of the covered commands name must be one
+  // of these files, however many folders of the search path have one of that name. Checked when it
+  // is decided. Empty: any file. Not for denials, which a copy of the file would evade.
+  std::vector<RuleProgram> programs;
+  std::string who;  // Who added it, when and why; for people.
   std::chrono::system_clock::time_point when;
   std::string why;
 
@@ -67,6 +81,11 @@ struct Rule {
 
 // One line for people, escaped: `allow exact "make test" in /w`.
 [[nodiscard]] std::string RuleText(const Rule& rule);
+
+// The file that the rule's `programs` would name: `path` with links resolved and, `with_content`,
+// its hash. Returns kInvalidOption when it is no program.
+[[nodiscard]] absl::StatusOr<RuleProgram> MakeRuleProgram(const std::string& path,
+                                                          bool with_content);
 
 // What a family rule covers when it allows, for people: the permitted options, or that the
 // catalogue does not know it, so that only the bare words are covered.
@@ -87,6 +106,16 @@ struct RuleDecision {
   std::vector<std::string> ids;
 };
 
+// How often a stored rule has decided. For people: a crash may lose the last one.
+struct RuleUsage {
+  std::uint64_t count = 0;
+  std::chrono::system_clock::time_point last;
+};
+
+// Every folder in which a command under `profile` may look for programs: what the profile sets as
+// PATH, the caller's PATH, and the usual ones.
+[[nodiscard]] std::string ProgramSearchPath(const Profile& profile);
+
 // Rules in memory and, when it was opened on a file, those of the file, which is read again
 // whenever it changed. Safe from any thread.
 class RuleSet {
@@ -94,12 +123,15 @@ class RuleSet {
   struct Options {
     // Absent: the system's clock. For `Rule::until` and `Rule::when`.
     std::function<std::chrono::system_clock::time_point()> clock;
+    // For `Rule::programs`. Empty: the caller's PATH and the usual folders.
+    std::string program_path;
   };
 
   // Without a file: nothing outlives the set.
   [[nodiscard]] static std::shared_ptr<RuleSet> InMemory(Options options = {});
   // With a rule file (see `LoadRuleFile` for its errors). A missing file is kNotFound, since a
-  // mistyped name must not lift denials, unless `create` is set: then it is created on first use.
+  // mistyped name must not lift denials, unless `create` is set: then it is created when the first
+  // rule is stored, and it is for the caller to say that there were none.
   [[nodiscard]] static absl::StatusOr<std::shared_ptr<RuleSet>> Open(std::string path, bool create,
                                                                      Options options = {});
   virtual ~RuleSet() = default;
@@ -112,11 +144,16 @@ class RuleSet {
   [[nodiscard]] virtual absl::StatusOr<RuleDecision> Decide(const Requirement& requirement,
                                                             const Request& request) = 0;
   // Counts one use of each rule of `ids`, or of none when one of them is used up or gone: then
-  // false.
+  // false. Uses of a stored rule are counted in the file, so that programs that share it share
+  // them.
   [[nodiscard]] virtual bool TakeUses(const std::vector<std::string>& ids) = 0;
 
-  // Adds all rules or none; to the file when `persist`. Returns kInvalidOption without a file or
-  // for a rule with `uses` when `persist`, and the errors of `AddToRuleFile`.
+  // The files behind the programs of `command`, for `Rule::programs`; none when they cannot be
+  // told.
+  [[nodiscard]] virtual std::vector<RuleProgram> ProgramsOf(const Command& command) const = 0;
+
+  // Adds all rules or none; to the file when `persist`. Returns kInvalidOption when `persist`
+  // without a file, and the errors of `AddToRuleFile`.
   [[nodiscard]] virtual absl::Status Add(std::vector<Rule> rules, bool persist) = 0;
   [[nodiscard]] virtual absl::Status Remove(std::string_view id) = 0;  // kNotFound.
   [[nodiscard]] virtual absl::StatusOr<std::vector<Rule>> List() = 0;  // The file's first.
@@ -125,15 +162,20 @@ class RuleSet {
 // A rule file is JSON of version 1, strict: an unknown or repeated key, a wrong type or a bad rule
 // refuses the whole file. It must be a regular file of at most 1 MiB with one link, owned by the
 // caller or root, writable by nobody else, and is opened without following a symbolic link. Returns
-// kNotFound, or kInvalidOption with the reason.
+// kNotFound, or kInvalidRules with the reason.
 [[nodiscard]] absl::StatusOr<std::vector<Rule>> LoadRuleFile(const std::string& path);
 
 // Read, changed and replaced atomically, with mode 0600, under a lock in `PATH.lock` so that
 // several programs can share it. A missing file counts as empty; one that `LoadRuleFile` refuses is
-// never overwritten. `AddToRuleFile` gives ids and skips rules that are there already.
+// never overwritten. `AddToRuleFile` gives ids and skips rules that are there already, but for the
+// number of uses, which the new one sets. Errors: those of `LoadRuleFile`, kInvalidOption for a
+// rule that contradicts itself.
 [[nodiscard]] absl::Status AddToRuleFile(const std::string& path, std::vector<Rule> rules);
 // Returns kNotFound when there is no such rule.
 [[nodiscard]] absl::Status RemoveFromRuleFile(const std::string& path, std::string_view id);
+
+// By id, from `PATH.used`; empty when there is none or it is damaged.
+[[nodiscard]] std::map<std::string, RuleUsage> LoadRuleUsage(const std::string& path);
 
 }  // namespace cordon
 
