@@ -1,7 +1,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <ctime>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,11 +53,11 @@ TEST_CASE("bytes and the end of each direction arrive as they were sent") {
 }
 
 TEST_CASE("a server that speaks first and ends its direction is still listened to") {
-  std::string heard;
+  std::atomic<bool> heard = false;
   TestServer server([&heard](const TestStream& stream) {
     stream.Write("last words");
     stream.EndWriting();
-    heard = stream.ReadAll();
+    heard = stream.ReadAll() == "an answer";
   });
   {
     Served served;
@@ -66,18 +68,20 @@ TEST_CASE("a server that speaks first and ends its direction is still listened t
     CHECK(stream.ReadAll() == "last words");
     stream.Write("an answer");
     stream.EndWriting();
-    CHECK(Eventually([&] { return heard == "an answer"; }));
+    CHECK(Eventually([&] { return heard.load(); }));
   }
 }
 
 TEST_CASE("a reset of either side reaches the other") {
-  bool server_saw_reset = false;
+  std::atomic<bool> server_saw_reset = false;
   TestServer server([&](const TestStream& stream) {
     if (stream.Read(1) == "s") {
       SetResetOnClose(stream.fd());
       return;
     }
-    (void)stream.ReadAll(&server_saw_reset);
+    bool was_reset = false;
+    (void)stream.ReadAll(&was_reset);
+    server_saw_reset = was_reset;
   });
   Served served;
   if (!served.Start(With("granted.test:7000", server), Plan({"granted.test:7000"}))) {
@@ -92,7 +96,7 @@ TEST_CASE("a reset of either side reaches the other") {
   second.Write(std::string("c\0", 2));
   SetResetOnClose(second.fd());
   second.Close();
-  CHECK(Eventually([&] { return server_saw_reset; }));
+  CHECK(Eventually([&] { return server_saw_reset.load(); }));
 }
 
 TEST_CASE("an answer that ends before the upload does is not lost") {
@@ -138,11 +142,18 @@ TEST_CASE("a second request for another host is refused and the first one is ans
 }
 
 TEST_CASE("a TLS client that asks for another server name gets an alert and the server nothing") {
+  std::mutex mutex;
   std::string heard;
-  TestServer server([&heard](const TestStream& stream) {
-    heard += stream.ReadAll();
+  TestServer server([&](const TestStream& stream) {
+    const std::string all = stream.ReadAll();
+    const std::lock_guard lock(mutex);
+    heard += all;
     stream.Write("from the server");
   });
+  const auto what_was_heard = [&] {
+    const std::lock_guard lock(mutex);
+    return heard;
+  };
   Served served;
   if (!served.Start(With("granted.test:443", server), Plan({"granted.test:443"}))) {
     CORDON_SKIP("userns", "no user namespaces");
@@ -155,14 +166,14 @@ TEST_CASE("a TLS client that asks for another server name gets an alert and the 
   unnamed.Write(Records(HelloMessage("")));
   CHECK(unnamed.ReadAll() == std::string("\x15\x03\x03\0\2\2\x31", 7));
   CHECK(Eventually([&] { return server.connections() == 2; }));
-  CHECK(heard.empty());
+  CHECK(what_was_heard().empty());
 
   const TestStream good = served.Connect("granted.test", 443);
   const std::string hello = HelloFor("granted.test");
   for (const char c : hello) good.Write({&c, 1});
   good.EndWriting();
   CHECK(good.ReadAll() == "from the server");
-  CHECK(heard == hello);
+  CHECK(what_was_heard() == hello);
 }
 
 TEST_CASE("text without an end of line is passed on before the client gives up") {

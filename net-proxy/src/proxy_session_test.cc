@@ -127,13 +127,16 @@ class Person final : public EgressAuthorizer {
   void Ask(const std::string& id, const NetworkTarget& target,
            std::function<void(EgressDecision)> answer) override {
     const std::lock_guard lock(mutex_);
-    CHECK(id == "execution");
-    asked_.push_back(NetworkTargetText(target));
+    asked_.push_back(id + " " + NetworkTargetText(target));
     answers_.push_back(std::move(answer));
   }
   std::size_t asked() {
     const std::lock_guard lock(mutex_);
     return asked_.size();
+  }
+  std::string question(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    return asked_[index];
   }
   void Answer(std::size_t index, EgressVerdict verdict) {
     const std::lock_guard lock(mutex_);
@@ -171,6 +174,7 @@ TEST_CASE("connections to what nobody decided about are held and asked about onc
     CHECK(stream.ReadAll().find("you asked") != std::string::npos);
   }
   CHECK(person->asked() == 1);
+  CHECK(person->question(0) == "execution granted.test:80");
 
   // A refusal is kept for the execution.
   const TestStream refused = served.Connect("refused.test", 443);
