@@ -82,7 +82,7 @@ void Connection::OnDialled(Dial::Result result) {
   SetNoDelay(result.fd.get());
   SetKeepAlive(result.fd.get());
   if (std::exchange(watching_client_, false)) loop_.Unwatch(client_.get(), this);
-  relay_ = std::make_unique<Relay>(session_.loop(), session_.buffer(), std::move(client_),
+  relay_ = std::make_unique<Relay>(session_.loop(), session_.relays(), std::move(client_),
                                    std::move(result.fd), RelayOptions(),
                                    [this](Relay::Outcome& outcome) { OnRelayEnded(outcome); });
   if (!relay_->Start()) Reset();

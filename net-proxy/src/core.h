@@ -21,7 +21,6 @@ struct Core {
       : options(std::move(given)),
         log(options.log),
         loop(std::move(event_loop)),
-        buffer(Relay::kBufferBytes),
         lookups(*loop, options.lookup != nullptr ? options.lookup : LookUpAddresses),
         askers(kAskers) {}
   // The thread ends before what it works with.
@@ -35,8 +34,8 @@ struct Core {
   const EgressProxyOptions options;
   LogWriter log;
   std::unique_ptr<EventLoop> loop;
-  std::vector<char> buffer;  // Of the relays; the loop's thread only.
-  Lookups lookups;           // The loop's thread only.
+  Relay::Shared relays;  // The loop's thread only.
+  Lookups lookups;       // The loop's thread only.
   WorkPool askers;
 };
 

@@ -1,5 +1,6 @@
 #include "relay.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -28,10 +29,10 @@ void Relay::Side::OnIo(std::uint32_t events) {
   relay->Run(*this);
 }
 
-Relay::Relay(EventLoop& loop, std::vector<char>& buffer, UniqueFd client, UniqueFd server,
-             Options options, std::function<void(Outcome&)> ended)
+Relay::Relay(EventLoop& loop, Shared& shared, UniqueFd client, UniqueFd server, Options options,
+             std::function<void(Outcome&)> ended)
     : loop_(loop),
-      buffer_(buffer),
+      shared_(shared),
       inspector_(std::move(options.inspector)),
       raw_(inspector_ == nullptr),
       first_byte_timeout_(options.first_byte_timeout),
@@ -52,6 +53,9 @@ Relay::~Relay() {
   loop_.Cancel(release_timer_);
   for (Side* side : {&client_, &server_}) {
     if (side->fd.valid()) loop_.Unwatch(side->fd.get(), side);
+  }
+  for (Flow* flow : {&up_, &down_}) {
+    if (flow->pipe != nullptr) shared_.pipes.Return(std::move(flow->pipe));
   }
 }
 
@@ -102,16 +106,19 @@ void Relay::Pump(Flow& flow) {
   while (stage_ == Stage::kRelaying || stage_ == Stage::kLastAnswers) {
     if (!Flush(flow)) return;
     if (flow.ended) return FlowEnded(flow);
-    if (flow.stopped || !flow.from->readable) return;
+    if (flow.stopped || !flow.from->readable) return ReturnPipe(flow);
     if (budget == 0) return loop_.Again(flow.from);
-    if (!ReadOnce(flow, budget)) return;
+    if (flow.pipe == nullptr && WantsPipe(flow)) flow.pipe = shared_.pipes.Borrow();
+    if (!(flow.pipe != nullptr ? SpliceIn(flow, budget) : ReadOnce(flow, budget))) {
+      return ReturnPipe(flow);
+    }
   }
 }
 
 // False when nothing more can be read now.
 bool Relay::ReadOnce(Flow& flow, std::size_t& budget) {
   const std::size_t want = std::min(flow.chunk, budget);
-  const ssize_t count = Receive(flow.from->fd.get(), buffer_.data(), want);
+  const ssize_t count = Receive(flow.from->fd.get(), shared_.buffer.data(), want);
   if (count < 0 && errno == EAGAIN) {
     flow.from->readable = false;
     return false;
@@ -131,7 +138,65 @@ bool Relay::ReadOnce(Flow& flow, std::size_t& budget) {
   flow.bytes += size;
   if (size < want && !flow.from->hung_up) flow.from->readable = false;
   if (size == flow.chunk) flow.chunk = std::min(flow.chunk * 2, kBufferBytes);
-  Pass(flow, buffer_.data(), size);
+  Pass(flow, shared_.buffer.data(), size);
+  return true;
+}
+
+// Reads have become long: more comes than a message.
+bool Relay::WantsPipe(const Flow& flow) const {
+  return raw_ && !flow.broken && flow.chunk >= kSlowChunk;
+}
+
+// A pipe with bytes in it stays until they are out.
+void Relay::ReturnPipe(Flow& flow) {
+  if (flow.pipe != nullptr && flow.pipe->held == 0) {
+    shared_.pipes.Return(std::move(flow.pipe));
+    flow.chunk = kFirstChunk;  // They have to become long again.
+  }
+}
+
+// Like ReadOnce, into the empty pipe.
+bool Relay::SpliceIn(Flow& flow, std::size_t& budget) {
+  const ssize_t count = splice(flow.from->fd.get(), nullptr, flow.pipe->in.get(), nullptr,
+                               SplicePipes::kPipeBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+  if (count < 0 && errno == EINTR) return true;
+  if (count < 0 && errno == EAGAIN) {
+    flow.from->readable = false;
+    return false;
+  }
+  if (count < 0) {
+    Reset();
+    return false;
+  }
+  if (count == 0) {
+    flow.ended = true;
+    return true;
+  }
+  const auto size = static_cast<std::size_t>(count);
+  budget -= std::min(budget, size);
+  flow.bytes += size;
+  flow.pipe->held = size;
+  return true;
+}
+
+// False when bytes are left in the pipe, or the flow is over.
+bool Relay::SpliceOut(Flow& flow) {
+  while (flow.pipe->held > 0) {
+    if (!flow.to->writable) return false;
+    const ssize_t count = splice(flow.pipe->out.get(), nullptr, flow.to->fd.get(), nullptr,
+                                 flow.pipe->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {
+      flow.to->writable = false;
+      return false;
+    }
+    if (count <= 0) {
+      shared_.pipes.Return(std::move(flow.pipe));
+      Break(flow);
+      return stage_ == Stage::kRelaying || stage_ == Stage::kLastAnswers;
+    }
+    flow.pipe->held -= static_cast<std::size_t>(count);
+  }
   return true;
 }
 
@@ -192,6 +257,7 @@ void Relay::Apply(ClientInspector::Verdict verdict) {
 
 // False when bytes are left.
 bool Relay::Flush(Flow& flow) {
+  if (flow.pipe != nullptr && !SpliceOut(flow)) return false;
   while (flow.sent < flow.pending.size() && !flow.broken) {
     if (!flow.to->writable) return false;
     const ssize_t count =
@@ -279,7 +345,7 @@ void Relay::Drain() {
 
 void Relay::ReadToDrain() {
   while (drained_ < kMaxDrainedBytes) {
-    const ssize_t count = Receive(client_.fd.get(), buffer_.data(), buffer_.size());
+    const ssize_t count = Receive(client_.fd.get(), shared_.buffer.data(), shared_.buffer.size());
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) return End();
     drained_ += static_cast<std::size_t>(count);

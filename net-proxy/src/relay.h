@@ -2,7 +2,8 @@
 // there were nothing between them. Belongs to the loop's thread.
 //
 // Memory: one buffer for all relays of a loop; a relay keeps only what the slower side did not take
-// yet, at most what was read at once, and then reads no more.
+// yet, at most what was read at once, and then reads no more. What is not looked at and comes in
+// bulk goes through a pipe, as long as there is one.
 
 #ifndef CORDON_NET_PROXY_SRC_RELAY_H_
 #define CORDON_NET_PROXY_SRC_RELAY_H_
@@ -18,6 +19,7 @@
 #include "client_inspector.h"
 #include "cordon/sdk/unique_fd.h"
 #include "event_loop.h"
+#include "splice_pipe.h"
 
 namespace cordon::internal {
 
@@ -49,11 +51,16 @@ class Relay {
 
   static constexpr std::size_t kBufferBytes = 256 * 1024;
 
-  // Both sockets are connected and not watched. `buffer` has kBufferBytes and is shared by the
-  // relays of the loop. `ended` is called once, last of all; it may retire the relay, not delete
-  // it.
-  Relay(EventLoop& loop, std::vector<char>& buffer, UniqueFd client, UniqueFd server,
-        Options options, std::function<void(Outcome&)> ended);
+  // What the relays of one loop share.
+  struct Shared {
+    std::vector<char> buffer = std::vector<char>(kBufferBytes);
+    SplicePipes pipes;
+  };
+
+  // Both sockets are connected and not watched. `ended` is called once, last of all; it may retire
+  // the relay, not delete it.
+  Relay(EventLoop& loop, Shared& shared, UniqueFd client, UniqueFd server, Options options,
+        std::function<void(Outcome&)> ended);
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
@@ -75,6 +82,7 @@ class Relay {
     Side* to = nullptr;
     std::string pending;  // Read, not taken by `to` yet, from `sent` on.
     std::size_t sent = 0;
+    std::unique_ptr<SplicePipe> pipe;  // While bytes come in bulk.
     std::size_t chunk = kFirstChunk;
     std::uint64_t bytes = 0;
     bool ended = false;    // `from` said that it is done.
@@ -91,6 +99,10 @@ class Relay {
   void Pump(Flow& flow);
   bool ReadOnce(Flow& flow, std::size_t& budget);
   bool Flush(Flow& flow);
+  bool SpliceIn(Flow& flow, std::size_t& budget);
+  bool SpliceOut(Flow& flow);
+  [[nodiscard]] bool WantsPipe(const Flow& flow) const;
+  void ReturnPipe(Flow& flow);
   void Pass(Flow& flow, const char* data, std::size_t size);
   void Inspect(const char* data, std::size_t size);
   void Apply(ClientInspector::Verdict verdict);
@@ -109,7 +121,7 @@ class Relay {
   void End();
 
   EventLoop& loop_;
-  std::vector<char>& buffer_;
+  Shared& shared_;
   Side client_;
   Side server_;
   Flow up_;

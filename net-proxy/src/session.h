@@ -52,7 +52,7 @@ class Session {
   // For the connections.
   [[nodiscard]] EventLoop& loop() { return *core_.loop; }
   [[nodiscard]] Lookups& lookups() { return core_.lookups; }
-  [[nodiscard]] std::vector<char>& buffer() { return core_.buffer; }
+  [[nodiscard]] Relay::Shared& relays() { return core_.relays; }
   [[nodiscard]] const EgressProxyOptions& options() const { return core_.options; }
   [[nodiscard]] const DecisionTable& decisions() const { return decisions_; }
   [[nodiscard]] const std::shared_ptr<SandboxNetwork>& network() const { return network_; }
