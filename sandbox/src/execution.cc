@@ -3,12 +3,15 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -41,6 +44,34 @@ milliseconds InMilliseconds(std::uint64_t microseconds_count) {
   return duration_cast<milliseconds>(microseconds(microseconds_count));
 }
 
+// With the descriptor that comes with it, if any. Returns what recvmsg(2) does.
+ssize_t ReceiveEvent(int channel, SpawnEvent& event, UniqueFd& attached) {
+  iovec vector = {&event, sizeof event};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header = {};
+  header.msg_iov = &vector;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t size = recvmsg(channel, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (const cmsghdr* rights = CMSG_FIRSTHDR(&header); size > 0 && rights != nullptr) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(rights), sizeof descriptor);
+    attached.Reset(descriptor);
+  }
+  return size;
+}
+
+ReportEntry UnobservedEntry(int error_number) {
+  const std::string why = std::generic_category().message(error_number);
+  return {
+      "observation", FeatureStatus::kUnenforced,
+      error_number == EBUSY
+          ? "refusals are not listed: the calls of this program are observed already, as inside "
+            "another sandbox"
+          : absl::StrCat("refusals are not listed: the kernel gives no notifications: ", why)};
+}
+
 }  // namespace
 
 Execution::Execution(SpawnedSandbox spawned, ExecutionContext context)
@@ -70,25 +101,58 @@ bool Execution::ReadEvents() {
 void Execution::ReadEventsLocked() {
   while (channel_open_) {
     SpawnEvent event;
-    const ssize_t size = recv(channel_fd(), &event, sizeof event, MSG_DONTWAIT);
+    UniqueFd attached;
+    const ssize_t size = ReceiveEvent(channel_fd(), event, attached);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size != sizeof event) {
       channel_open_ = false;
       return;
     }
-    switch (event.kind) {
-      case SpawnEvent::Kind::kStarted:
-        started_ = std::chrono::steady_clock::now();
-        break;
-      case SpawnEvent::Kind::kFailed:
-        failed_ = event;
-        break;
-      case SpawnEvent::Kind::kEnded:
-        ended_ = event;
-        break;
-    }
+    OnEventLocked(event, std::move(attached));
   }
+}
+
+void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd listener) {
+  switch (event.kind) {
+    case SpawnEvent::Kind::kStarted:
+      started_ = std::chrono::steady_clock::now();
+      return;
+    case SpawnEvent::Kind::kFailed:
+      // What was seen first is the cause.
+      if (!failed_.has_value()) failed_ = event;
+      return;
+    case SpawnEvent::Kind::kEnded:
+      ended_ = event;
+      return;
+    case SpawnEvent::Kind::kObserved:
+    case SpawnEvent::Kind::kUnobserved:
+      return ObserveLocked(event, std::move(listener));
+  }
+}
+
+// Without a listener the command runs unobserved. Where it has one and nobody can serve it, none of
+// its calls would ever go on.
+void Execution::ObserveLocked(const SpawnEvent& event, UniqueFd listener) {
+  int error = event.error_number;
+  if (event.kind == SpawnEvent::Kind::kObserved) {
+    absl::StatusOr<std::unique_ptr<ObserverWatch>> watch = MakeErrnoError(EMFILE, "no descriptor");
+    if (listener.valid() && context_.observation != nullptr) {
+      watch = context_.observer->Watch(std::move(listener), context_.observation);
+    }
+    if (watch.ok()) {
+      watch_ = *std::move(watch);
+      return;
+    }
+    error = ErrorOf(watch.status()).value_or(Error{}).error_number;
+    failed_ = SpawnEvent();
+    failed_->step = Step::kSeccomp;
+    failed_->error_number = error;
+    destroyed_ = true;
+    SendSignal(exit_fd(), SIGKILL);
+    (void)shutdown(channel_fd(), SHUT_WR);
+  }
+  unobserved_ = UnobservedEntry(error);
 }
 
 std::optional<SteadyTime> Execution::started() const {
@@ -194,9 +258,12 @@ void Execution::SettleLocked() {
     result.report = context_.report;
     result.changed_protected = context_.plan.ChangedProtected();
     TakeNetworkLocked(result);
+    CollectDenialsLocked(result);
     settled_ = std::move(result);
   }
   LogExitLocked();
+  watch_.reset();
+  context_.observation.reset();
   context_.plan = {};
   context_.network.reset();
   if (on_end_) on_end_();
@@ -208,6 +275,23 @@ void Execution::TakeNetworkLocked(RunResult& result) {
   result.denials = std::move(summary.denials);
   result.report.entries.insert(result.report.entries.end(), summary.entries.begin(),
                                summary.entries.end());
+}
+
+void Execution::CollectDenialsLocked(RunResult& result) {
+  if (unobserved_.has_value()) result.report.entries.push_back(*unobserved_);
+  if (context_.observation == nullptr) return;
+  // What the proxy has seen it has counted.
+  const std::vector<Denial> proxied = result.denials;
+  for (Denial& denial : context_.observation->Denials()) {
+    const auto is_same = [&denial](const Denial& other) {
+      return other.kind == denial.kind && other.target == denial.target;
+    };
+    if (std::none_of(proxied.begin(), proxied.end(), is_same)) {
+      result.denials.push_back(std::move(denial));
+    }
+  }
+  const std::optional<ReportEntry> gap = context_.observation->Gap();
+  if (gap.has_value()) result.report.entries.push_back(*gap);
 }
 
 void Execution::LogExitLocked() {

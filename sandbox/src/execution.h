@@ -20,6 +20,8 @@
 #include "cordon/sdk/log_sink.h"
 #include "deadline_poll.h"
 #include "launcher.h"
+#include "observation.h"
+#include "observer.h"
 #include "plan.h"
 #include "plan_compiler.h"
 
@@ -32,7 +34,10 @@ struct ExecutionContext {
   std::vector<ConsumedGrant> grants;
   ReadyPlan plan;                           // Kept until the end.
   std::unique_ptr<CommandNetwork> network;  // The same; null when it is not served.
-  LogSink* log = nullptr;                   // Borrowed.
+  // Both null when the plan watches nothing.
+  std::shared_ptr<Observer> observer;
+  std::shared_ptr<Observation> observation;
+  LogSink* log = nullptr;  // Borrowed.
 };
 
 // Safe from any thread.
@@ -81,6 +86,9 @@ class Execution {
 
  private:
   void ReadEventsLocked();
+  void OnEventLocked(const SpawnEvent& event, UniqueFd listener);
+  void ObserveLocked(const SpawnEvent& event, UniqueFd listener);
+  void CollectDenialsLocked(RunResult& result);
   void SendControl(const SpawnControl& control);
   [[nodiscard]] absl::Status SetupFailureLocked() const;
   [[nodiscard]] Outcome OutcomeLocked() const;
@@ -101,6 +109,8 @@ class Execution {
   std::optional<SpawnEvent> failed_;
   std::optional<SpawnEvent> ended_;
   std::optional<Outcome::Kind> ending_as_;
+  std::unique_ptr<ObserverWatch> watch_;
+  std::optional<ReportEntry> unobserved_;
   std::optional<absl::StatusOr<RunResult>> settled_;
 };
 

@@ -138,6 +138,16 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   spawn.plan.environment = parts_.environment;
   spawn.plan.working_directory = resolved->working_directory;
   spawn.paths = std::move(admission->paths);
+  if (parts_.observer != nullptr) {
+    const PlanInputs& inputs = parts_.plan_inputs;
+    spawn.context.observer = parts_.observer;
+    spawn.context.observation = std::make_shared<Observation>(
+        ObservationInputs{profile(),
+                          spawn.paths,
+                          admission->grants,
+                          inputs.tier == Tier::kLandlock,
+                          {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache}});
+  }
   spawn.context.execution_id = execution_id;
   spawn.context.report = parts_.report;
   AddEntries(*plan, spawn.context.report);

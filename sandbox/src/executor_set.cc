@@ -21,8 +21,10 @@
 #include "landlock_report.h"
 #include "namespaces_report.h"
 #include "resolver_files.h"
+#include "observed_calls.h"
 #include "resource_limits.h"
 #include "scratch.h"
+#include "seccomp_filter.h"
 #include "seccomp_program.h"
 #include "unconfined.h"
 #include "view_system.h"
@@ -38,6 +40,7 @@ struct SetParts {
   CompileReport report;
   CompiledLimits limits;
   std::string seccomp_program;
+  std::string observer_program;
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;
   Variables caller_variables;
@@ -123,9 +126,14 @@ class SandboxExecutorSet final : public ExecutorSet {
       if (!authority.ok()) return authority.status();
       parts.authority = *std::move(authority);
     }
-    parts.plan_inputs = {parts_.profile,       folders,
-                         parts_.limits.limits, parts_.seccomp_program,
-                         parts_.landlock_abi,  parts_.tier};
+    parts.plan_inputs = {parts_.profile,
+                         folders,
+                         parts_.limits.limits,
+                         parts_.seccomp_program,
+                         parts_.observer_program,
+                         parts_.landlock_abi,
+                         parts_.tier};
+    if (!parts_.observer_program.empty()) parts.observer = observer_;
     parts.report = parts_.report;
     parts.environment =
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
@@ -167,6 +175,7 @@ class SandboxExecutorSet final : public ExecutorSet {
   }
 
   const SetParts parts_;
+  const std::shared_ptr<Observer> observer_ = std::make_shared<Observer>();
   CompileReport report_;  // Complete before the set is shared.
 
   std::mutex mutex_;
@@ -217,6 +226,11 @@ absl::Status ChooseConfinement(SetParts& parts) {
   absl::StatusOr<std::string> seccomp = CompileSeccompProgram(use);
   if (!seccomp.ok()) return seccomp.status();
   parts.seccomp_program = *std::move(seccomp);
+  parts.observer_program =
+      BuildObserverProgram(NativeArchitecture(),
+                           // On the host no socket can be made in the first place.
+                           {!on_host && parts.profile.Settings().network != Access::kAllow,
+                            parts.options.explain_paths});
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;
   parts.limits = CompileLimits(limits, !on_host, root);

@@ -63,4 +63,13 @@ bool MountTable::IsLocal(const std::string& path) const {
          std::find(kLocalTypes.begin(), kLocalTypes.end(), found->second) != kLocalTypes.end();
 }
 
+bool MountTable::HasLocally(std::string_view path) const {
+  while (path.size() > 1) {
+    const std::string place(path);
+    if (type_of_.contains(place)) return IsLocal(place);
+    path = path.substr(0, path.rfind('/'));
+  }
+  return true;
+}
+
 }  // namespace cordon::internal

@@ -21,6 +21,10 @@ class MountTable {
   // there.
   [[nodiscard]] bool IsLocal(const std::string& path) const;
 
+  // The same for the file system that has `path`. What "/" is on is taken for local: nothing works
+  // without it.
+  [[nodiscard]] bool HasLocally(std::string_view path) const;
+
  private:
   std::map<std::string, std::string> type_of_;  // By mount point; the topmost counts.
 };

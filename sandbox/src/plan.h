@@ -74,6 +74,9 @@ struct SandboxPlan {
   std::uint64_t landlock_scoped = 0;
   std::vector<LandlockRule> landlock_rules;
   std::string seccomp_program;  // An array of struct sock_filter; never empty in a real plan.
+  // Another one, whose listener goes to the host (SpawnEvent::kObserved); empty: nothing is
+  // watched.
+  std::string observer_program;
   std::vector<ResourceLimit> limits;
 };
 

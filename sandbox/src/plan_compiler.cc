@@ -98,6 +98,7 @@ SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
   plan.landlock_scoped = view.landlock_scoped;
   plan.landlock_rules = view.landlock_rules;
   plan.seccomp_program = inputs_.seccomp_program;
+  plan.observer_program = inputs_.observer_program;
   plan.limits = inputs_.limits;
   return plan;
 }

@@ -27,6 +27,7 @@ struct PlanInputs {
   ScratchFolders folders;
   std::vector<ResourceLimit> limits;
   std::string seccomp_program;
+  std::string observer_program;
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;  // When the profile is not unconfined.
 };

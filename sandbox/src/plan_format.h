@@ -67,6 +67,7 @@ struct PlanHeader {
   List landlock_rules;  // LandlockRuleRecord
   List limits;          // LimitRecord
   Bytes seccomp;        // struct sock_filter, aligned to 8.
+  Bytes observer;       // The same.
   std::uint64_t landlock_handled_fs = 0;
   std::uint64_t landlock_handled_net = 0;
   std::uint64_t landlock_scoped = 0;

@@ -121,6 +121,7 @@ absl::StatusOr<std::string> EncodePlan(const SandboxPlan& plan) {
   for (const ResourceLimit& limit : plan.limits) limits.push_back({limit.value, limit.resource, 0});
   header.limits = writer.Add(limits);
   header.seccomp = writer.AddBytes(plan.seccomp_program);
+  header.observer = writer.AddBytes(plan.observer_program);
   header.landlock_handled_fs = plan.landlock_handled_fs;
   header.landlock_handled_net = plan.landlock_handled_net;
   header.landlock_scoped = plan.landlock_scoped;

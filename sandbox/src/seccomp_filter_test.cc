@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "observed_calls.h"
 #include "support/catch.h"
 #include "syscall_policy.h"
 
@@ -258,4 +259,35 @@ TEST_CASE("there is no filter for an architecture that nobody tested") {
 }
 
 }  // namespace
+TEST_CASE("the observer's filter hands over its calls and allows everything else", "[seccomp]") {
+  const std::uint32_t architecture =
+      GENERATE(from_range(std::begin(kArchitectures), std::end(kArchitectures)));
+  const bool paths = GENERATE(false, true);
+  const std::string program = BuildObserverProgram(architecture, {true, paths});
+  const auto decide = [&](std::uint32_t as, int number, std::uint64_t third = 0) {
+    seccomp_data data = {};
+    data.arch = as;
+    data.nr = number;
+    data.args[3] = third;
+    return Interpret(program, data);
+  };
+  const auto call = [&](const char* name, std::uint64_t third = 0) {
+    return decide(architecture, CallNumber(name, architecture), third);
+  };
+  const std::uint32_t with_paths = paths ? SECCOMP_RET_USER_NOTIF : kAllow;
+  CHECK(call("connect") == SECCOMP_RET_USER_NOTIF);
+  CHECK(call("sendto") == kAllow);
+  CHECK(call("sendto", MSG_FASTOPEN | MSG_NOSIGNAL) == SECCOMP_RET_USER_NOTIF);
+  for (const char* name : {"openat", "openat2", "mkdirat", "renameat2", "execve", "chdir"}) {
+    CAPTURE(name);
+    CHECK(call(name) == with_paths);
+  }
+  for (const char* name : {"read", "sendmsg", "newfstatat", "faccessat", "close", "exit_group"}) {
+    CAPTURE(name);
+    CHECK(call(name) == kAllow);
+  }
+  CHECK(decide(AUDIT_ARCH_I386, CallNumber("connect", architecture)) == kAllow);
+  CHECK(BuildObserverProgram(architecture, {}).empty());
+}
+
 }  // namespace cordon::internal

@@ -32,10 +32,16 @@ enum class Step : std::uint8_t {
 };
 
 // What the launcher says about one spawn, on the spawn's own channel (SOCK_SEQPACKET), in this
-// order: kStarted or kFailed, then after kStarted exactly one kEnded. End of file without kEnded
-// means that the tree was killed from outside.
+// order: for a plan that observes, kObserved or kUnobserved; kStarted or kFailed; after kStarted
+// exactly one kEnded. End of file without kEnded means that the tree was killed from outside.
 struct SpawnEvent {
-  enum class Kind : std::uint8_t { kStarted, kFailed, kEnded };
+  enum class Kind : std::uint8_t {
+    kStarted,
+    kFailed,
+    kEnded,
+    kObserved,    // The listener of the command's calls is attached. They wait until it is served.
+    kUnobserved,  // The kernel refused one, with `error_number`; the command runs all the same.
+  };
   Kind kind = Kind::kFailed;
   Step step = Step::kNone;
   std::int32_t error_number = 0;

@@ -1,13 +1,16 @@
 #include "launcher/command.h"
 
 #include <asm/ioctls.h>
+#include <linux/fcntl.h>
 #include <linux/sched.h>
 #include <linux/signal.h>
 
 #include "launcher/exec.h"
 #include "launcher/landlock.h"
+#include "launcher/message.h"
 #include "launcher/process_state.h"
 #include "launcher/seccomp.h"
+#include "spawn_event.h"
 
 namespace cordon::launcher {
 namespace {
@@ -17,12 +20,37 @@ struct Start {
   Outcome outcome;  // Of the child, which shares the memory until it executes the command.
 };
 
+// Where the channel is kept until the command itself is executed.
+constexpr int kChannel = 3;
+
+bool IsObserved(const Spawn& spawn) {
+  return spawn.plan.header->confined != 0 && spawn.plan.header->observer.size != 0;
+}
+
 int MoveDescriptors(const Spawn& spawn) {
   for (int i = 0; i < 3; ++i) {
     if (const int error = MakeDescriptor(spawn.standard[i], i)) return error;
   }
-  CloseFrom(3);
+  if (!IsObserved(spawn)) {
+    CloseFrom(3);
+    return 0;
+  }
+  const int error = ErrorOf(Call(__NR_dup3, spawn.channel, kChannel, O_CLOEXEC));
+  // The library never hands over one that lies there already.
+  if (error != 0) return error;
+  CloseFrom(kChannel + 1);
   return 0;
+}
+
+// What the host does not get it need not see: the command is confined without it.
+int HandOverListener(const Spawn& spawn) {
+  if (!IsObserved(spawn)) return 0;
+  const Fd listener = EnterObservation(spawn.plan);
+  internal::SpawnEvent event;
+  event.kind = listener.ok() ? internal::SpawnEvent::Kind::kObserved
+                             : internal::SpawnEvent::Kind::kUnobserved;
+  event.error_number = listener.error();
+  return Send(kChannel, &event, sizeof(event), listener.get());
 }
 
 int EnterSession(const Command& command) {
@@ -47,6 +75,7 @@ Outcome BecomeCommand(const Spawn& spawn) {
   UnblockAllSignals();
   if (confined) {
     if (const int error = EnterSeccomp(spawn.plan)) return At(Step::kSeccomp, error);
+    if (const int error = HandOverListener(spawn)) return At(Step::kSeccomp, error);
   }
   return At(Step::kExec, Execute(spawn.command));
 }

@@ -74,7 +74,8 @@ bool IsPlan(const char* start, std::uint64_t size) {
   return bounds.Holds(header->host_name) && bounds.HoldsView(header->view) &&
          bounds.HoldsRules(header->landlock_rules) &&
          bounds.Holds<wire::LimitRecord>(header->limits) && bounds.Holds(header->seccomp) &&
-         header->seccomp.offset % 8 == 0;
+         header->seccomp.offset % 8 == 0 && bounds.Holds(header->observer) &&
+         header->observer.offset % 8 == 0;
 }
 
 bool IsCommand(const char* start, std::uint64_t size) {

@@ -269,6 +269,8 @@ void AddMcpCommand(CLI::App& root, Invocation& invocation) {
       "  cordon mcp -w . --preset workspace --timeout 10m");
   auto arguments = std::make_shared<McpArguments>();
   AddSessionOptions(*mcp, arguments->session);
+  mcp->add_flag("--explain", arguments->session.explain,
+                "Also list refused paths in the results of calls");
   mcp->add_option("--timeout", arguments->timeout, "Default and ceiling of a call's time limit")
       ->type_name("DURATION");
   mcp->add_option("--jobs", arguments->jobs,

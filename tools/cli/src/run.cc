@@ -31,7 +31,6 @@ struct RunOptionsText {
   bool tty = false;
   bool no_tty = false;
   std::string report;
-  bool explain = false;
   bool quiet = false;
 };
 
@@ -175,20 +174,11 @@ class RunCommandLine {
     for (const ReportEntry& entry : facts_.extra_entries) {
       if (entry.feature == "rules" && !options_.quiet) PrintError(entry.detail);
     }
-    AddOptionEntries();
     auto result = StartAndSupervise(**session, *request, facts_.execution_id);
     if (const auto closed = (*session)->Close(); !closed.ok() && result.ok()) {
       PrintError(std::string(closed.message()));
     }
     return result;
-  }
-
-  void AddOptionEntries() {
-    if (!options_.explain) return;
-    facts_.extra_entries.push_back(
-        {"explain", FeatureStatus::kUnenforced,
-         "refused paths are not observed by this version; use cordon why read|write PATH"});
-    if (!options_.quiet) PrintError("--explain: refused paths are not observed by this version");
   }
 
   const RunOptionsText& options_;
@@ -226,7 +216,8 @@ void AddRunCommand(CLI::App& root, Invocation& invocation) {
   run->add_flag("--no-tty", options->no_tty, "Never give it a terminal")->excludes(tty);
   run->add_option("--report", options->report, "Write the report there, - is standard error")
       ->type_name("FILE");
-  run->add_flag("--explain", options->explain, "Also report refused paths");
+  run->add_flag("--explain", options->session.explain,
+                "Also report refused paths; path system calls take some microseconds longer");
   run->add_flag("--quiet", options->quiet, "Nothing of cordon's own on standard error");
   run->callback([&invocation, options] {
     invocation.action = [&invocation, options] {

@@ -132,6 +132,7 @@ class OpenSession : public Session {
     set_options.max_executors = 1;
     set_options.backend = *backend;
     set_options.make_authority = HmacGrantAuthorityFactory();
+    set_options.explain_paths = options_.explain;
     set_options.log = log_.get();
     auto set = ExecutorSet::Create(profile, std::move(set_options));
     if (!set.ok()) return set.status();

@@ -33,6 +33,7 @@ struct SessionOptions {
   std::string rules;
   std::string backend;
   std::string audit;
+  bool explain = false;  // List refused paths.
   // Who is asked instead of a person at the terminal; may be null.
   std::shared_ptr<Approver> approver;
 };

@@ -47,6 +47,11 @@ struct ExecutorSetOptions {
   Backend backend = Backend::kAuto;
   // Absent: gated commands cannot run.
   GrantAuthorityFactory make_authority;
+  // Also list refused paths in `RunResult::denials`, whatever the program says about them, each
+  // with the rule and the option that would allow it. Every system call that names a path is looked
+  // at before it goes on, which costs it some microseconds, and says which of the refused paths
+  // exist on the host. Refused connections are listed without this.
+  bool explain_paths = false;
   // Borrowed; must outlive the set. Null: nothing is logged.
   LogSink* log = nullptr;
   // Serves the network of commands whose profile names targets or ports, or gates the network; e.g.

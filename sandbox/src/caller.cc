@@ -1,0 +1,94 @@
+#include "caller.h"
+
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "directory_reader.h"
+
+namespace cordon::internal {
+namespace {
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL  // Linux 6.9
+#endif
+
+constexpr std::size_t kPageBytes = 4096;
+
+UniqueFd OpenPidfd(pid_t id, unsigned flags) {
+  return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, id, flags)));
+}
+
+}  // namespace
+
+bool Caller::IsWaiting() const {
+  return ioctl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &call_.id) == 0;
+}
+
+bool Caller::Read(std::uint64_t address, void* bytes, std::size_t size) const {
+  if (id() <= 0) return false;
+  const iovec here = {bytes, size};
+  const iovec there = {reinterpret_cast<void*>(address), size};
+  const ssize_t got = process_vm_readv(id(), &here, 1, &there, 1, 0);
+  if (got < 0 && (errno == EPERM || errno == ENOSYS)) is_out_of_reach_ = true;
+  return got == static_cast<ssize_t>(size);
+}
+
+std::optional<std::string> Caller::ReadPath(std::uint64_t address) const {
+  std::string text;
+  while (text.size() < PATH_MAX) {
+    // Never across a page in one go: the next one may not be there.
+    char piece[kPageBytes];
+    const std::size_t size =
+        std::min<std::size_t>(kPageBytes - address % kPageBytes, PATH_MAX - text.size());
+    if (!Read(address, piece, size)) return std::nullopt;
+    const std::size_t length = strnlen(piece, size);
+    text.append(piece, length);
+    if (length < size) return text;
+    address += size;
+  }
+  return std::nullopt;
+}
+
+std::string Caller::FolderPath(int descriptor) const {
+  const std::string place = descriptor == AT_FDCWD
+                                ? absl::StrCat("/proc/", id(), "/cwd")
+                                : absl::StrCat("/proc/", id(), "/fd/", descriptor);
+  std::string path = ReadLink(place);
+  constexpr std::string_view kGone = " (deleted)";
+  if (!path.starts_with('/') || path.ends_with(kGone)) return {};
+  return path;
+}
+
+UniqueFd Caller::OpenRoot() const {
+  const std::string place = absl::StrCat("/proc/", id(), "/root");
+  return UniqueFd(open(place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+// pidfd_open(2) takes a thread that is not its process's first one only since Linux 6.9.
+UniqueFd Caller::OpenProcess() const {
+  UniqueFd process = OpenPidfd(id(), 0);
+  if (!process.valid()) process = OpenPidfd(id(), PIDFD_THREAD);
+  return process;
+}
+
+int Caller::SocketType(int descriptor) const {
+  const UniqueFd process = OpenProcess();
+  if (!process.valid()) return 0;
+  const UniqueFd copy(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), descriptor, 0)));
+  int type = 0;
+  socklen_t size = sizeof type;
+  if (!copy.valid() || getsockopt(copy.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0) return 0;
+  return type;
+}
+
+}  // namespace cordon::internal

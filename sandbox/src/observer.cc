@@ -1,0 +1,150 @@
+#include "observer.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include "cordon/sdk/status.h"
+
+namespace cordon::internal {
+namespace {
+
+// Linux 6.6; newer than the headers here. The two threads take turns on one processor.
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+constexpr __u64 kSyncWakeUp = 1;  // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+
+// A newer kernel writes a longer record.
+union Notification {
+  seccomp_notif call;
+  char room[512] = {};
+};
+
+// No handler of the host program runs on the observer's thread.
+class AllSignalsBlocked {
+ public:
+  AllSignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
+  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+bool Add(int epoll, int fd) {
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+// Fails only when the caller was killed, or interrupted and asks again.
+void LetGoOn(int listener, std::uint64_t id) {
+  seccomp_notif_resp answer = {};
+  answer.id = id;
+  answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+}  // namespace
+
+ObserverWatch::~ObserverWatch() { observer_->Forget(listener_); }
+
+Observer::~Observer() {
+  if (!thread_.joinable()) return;
+  (void)eventfd_write(stop_.get(), 1);
+  thread_.join();
+}
+
+absl::StatusOr<std::unique_ptr<ObserverWatch>> Observer::Watch(
+    UniqueFd listener, std::shared_ptr<CallHandler> handler) {
+  (void)ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SET_FLAGS, kSyncWakeUp);
+  const std::lock_guard lock(mutex_);
+  if (absl::Status started = StartLocked(); !started.ok()) return started;
+  const int number = listener.get();
+  watched_.insert_or_assign(number, Watched{std::move(listener), std::move(handler)});
+  if (Add(epoll_.get(), number)) {
+    return std::make_unique<ObserverWatch>(shared_from_this(), number);
+  }
+  const int error = errno;
+  watched_.erase(number);
+  return MakeErrnoError(error, "cannot watch a command's calls");
+}
+
+void Observer::Forget(int listener) {
+  Watched forgotten;  // Closed and dropped without the lock.
+  std::unique_lock lock(mutex_);
+  served_.wait(lock, [&] { return serving_ != listener; });
+  const auto watched = watched_.find(listener);
+  if (watched == watched_.end()) return;
+  forgotten = std::move(watched->second);
+  watched_.erase(watched);
+}
+
+absl::Status Observer::StartLocked() {
+  if (thread_.joinable()) return absl::OkStatus();
+  epoll_.Reset(epoll_create1(EPOLL_CLOEXEC));
+  stop_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!epoll_.valid() || !stop_.valid() || !Add(epoll_.get(), stop_.get())) {
+    return MakeErrnoError(errno, "cannot wait for the calls of commands");
+  }
+  const AllSignalsBlocked blocked;
+  try {
+    thread_ = std::thread(&Observer::Run, this);
+  } catch (const std::system_error& error) {
+    return MakeErrnoError(error.code().value(), "cannot start the thread that observes commands");
+  }
+  return absl::OkStatus();
+}
+
+void Observer::Run() {
+  std::array<epoll_event, 16> events{};
+  for (;;) {
+    const int count = epoll_wait(epoll_.get(), events.data(), events.size(), -1);
+    for (int i = 0; i < count; ++i) {
+      if (events[i].data.fd == stop_.get()) return;
+      Serve(events[i].data.fd, events[i].events);
+    }
+  }
+}
+
+void Observer::Serve(int listener, unsigned events) {
+  std::shared_ptr<CallHandler> handler;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto watched = watched_.find(listener);
+    if (watched == watched_.end()) return;  // Forgotten since it was ready.
+    if ((events & EPOLLIN) == 0) {          // Hung up: nobody is left who could ask.
+      (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener, nullptr);
+      return;
+    }
+    handler = watched->second.handler;
+    serving_ = listener;
+  }
+  Notification notification;
+  if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notification) == 0) {
+    handler->OnCall(notification.call, listener);
+    LetGoOn(listener, notification.call.id);
+  }
+  handler.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    serving_ = -1;
+  }
+  served_.notify_all();
+}
+
+}  // namespace cordon::internal
