@@ -79,7 +79,6 @@ void Connection::OnDialled(Dial::Result result) {
   address_ = result.endpoint.Text();
   if (!result.fd.valid()) return OnDialFailed(result);
   if (kind_ == Kind::kTarget) session_.MarkUsed(target_);
-  SetNoDelay(result.fd.get());
   SetKeepAlive(result.fd.get());
   if (std::exchange(watching_client_, false)) loop_.Unwatch(client_.get(), this);
   relay_ = std::make_unique<Relay>(session_.loop(), session_.relays(), std::move(client_),

@@ -11,12 +11,13 @@ namespace cordon::internal {
 
 DecisionTable::DecisionTable(std::string execution_id, std::vector<NetworkTarget> targets,
                              bool gated, std::shared_ptr<EgressAuthorizer> authorizer,
-                             const std::vector<EgressOverride>* overrides)
+                             const std::vector<EgressOverride>* overrides, const EgressRoute* route)
     : execution_id_(std::move(execution_id)),
       targets_(std::move(targets)),
       gated_(gated),
       authorizer_(std::move(authorizer)),
-      overrides_(overrides) {}
+      overrides_(overrides),
+      route_(route) {}
 
 std::optional<NetworkTarget> DecisionTable::CoveringTarget(const NetworkTarget& target) const {
   const bool needs_its_own = [&target] {
@@ -56,15 +57,22 @@ bool DecisionTable::NameIsGranted(const std::string& name) const {
   });
 }
 
-std::optional<Endpoint> DecisionTable::FixedEndpoint(const NetworkTarget& target) const {
+std::optional<Endpoint> DecisionTable::Override(const NetworkTarget& target) const {
   for (const EgressOverride& entry : *overrides_) {
     if (entry.target != target) continue;
     const std::optional<IpAddress> ip = IpAddress::Parse(entry.address);
     if (ip.has_value()) return Endpoint{*ip, entry.port};
   }
-  if (!target.is_address) return std::nullopt;
-  const std::optional<IpAddress> ip = IpAddress::Parse(target.host);
-  return ip.has_value() ? std::optional(Endpoint{*ip, target.port}) : std::nullopt;
+  return std::nullopt;
+}
+
+const EgressRoute* DecisionTable::ProxyFor(const NetworkTarget& target) const {
+  if (route_->proxy_host.empty()) return nullptr;
+  for (const std::string& host : route_->exceptions) {
+    const NetworkTarget exception{.host = host, .port = 0, .is_address = target.is_address};
+    if (Covers(exception, target)) return nullptr;
+  }
+  return route_;
 }
 
 bool DecisionTable::NamesAddress(const Endpoint& endpoint) const {

@@ -20,10 +20,10 @@ namespace cordon::internal {
 // What one execution may reach. Belongs to one thread.
 class DecisionTable {
  public:
-  // `authorizer` may be null. Overrides are borrowed.
+  // `authorizer` may be null. Overrides and route are borrowed.
   DecisionTable(std::string execution_id, std::vector<NetworkTarget> targets, bool gated,
                 std::shared_ptr<EgressAuthorizer> authorizer,
-                const std::vector<EgressOverride>* overrides);
+                const std::vector<EgressOverride>* overrides, const EgressRoute* route);
 
   // For one host and port. A target of the plan allows, a remembered answer decides, then the
   // authorizer. An address that is not public needs a target that names it.
@@ -36,8 +36,10 @@ class DecisionTable {
   // Whether connections to names that nobody decided about are worth holding.
   [[nodiscard]] bool asks() const { return gated_ && authorizer_ != nullptr; }
 
-  // Where an allowed target is reached without a look-up: an override, or the address it names.
-  [[nodiscard]] std::optional<Endpoint> FixedEndpoint(const NetworkTarget& target) const;
+  // Where tests want an allowed target to be reached.
+  [[nodiscard]] std::optional<Endpoint> Override(const NetworkTarget& target) const;
+  // The proxy that an allowed target without an override is reached through; null: direct.
+  [[nodiscard]] const EgressRoute* ProxyFor(const NetworkTarget& target) const;
   // Whether a name that was allowed may lead to `endpoint`: empty when it may, else why not.
   [[nodiscard]] std::string AddressProblem(const Endpoint& endpoint) const;
 
@@ -55,6 +57,7 @@ class DecisionTable {
   bool gated_;
   std::shared_ptr<EgressAuthorizer> authorizer_;
   const std::vector<EgressOverride>* overrides_;
+  const EgressRoute* route_;
   std::map<NetworkTarget, EgressDecision> remembered_;
 };
 

@@ -16,6 +16,8 @@ std::vector<NetworkTarget> Targets(const std::vector<std::string>& texts) {
   return list;
 }
 
+const EgressRoute kDirect;
+
 class Scripted final : public EgressAuthorizer {
  public:
   absl::StatusOr<EgressDecision> Decide(const std::string& /*id*/,
@@ -34,7 +36,7 @@ TEST_CASE("a target is allowed by what was granted and by nothing near it") {
   const DecisionTable table("e",
                             Targets({"a.test:80", "*.wild.test:443", "10.0.0.5:22", "[fd00::1]:22",
                                      "*:8080", "203.0.113.7:80"}),
-                            false, nullptr, &overrides);
+                            false, nullptr, &overrides, &kDirect);
   const struct {
     const char* target;
     bool allowed;
@@ -72,13 +74,14 @@ TEST_CASE("a target is allowed by what was granted and by nothing near it") {
     CHECK_FALSE(decision.rule.empty());
   }
   CHECK(table.NameIsGranted("a.test"));
-  CHECK_FALSE(DecisionTable("e", Targets({"a.test:80"}), false, nullptr, &overrides)
+  CHECK_FALSE(DecisionTable("e", Targets({"a.test:80"}), false, nullptr, &overrides, &kDirect)
                   .NameIsGranted("b.test"));
 }
 
 TEST_CASE("a name leads to public addresses and to those that are granted beside it") {
   const std::vector<EgressOverride> overrides;
-  const DecisionTable table("e", Targets({"a.test:80", "10.0.0.5:80"}), false, nullptr, &overrides);
+  const DecisionTable table("e", Targets({"a.test:80", "10.0.0.5:80"}), false, nullptr, &overrides,
+                            &kDirect);
   const struct {
     const char* address;
     std::uint16_t port;
@@ -101,16 +104,43 @@ TEST_CASE("a name leads to public addresses and to those that are granted beside
 TEST_CASE("an override leads anywhere and grants nothing") {
   const std::vector<EgressOverride> overrides = {
       ParseEgressOverride("a.test:80=127.0.0.1:8080").value()};
-  const DecisionTable table("e", {}, false, nullptr, &overrides);
-  CHECK(table.FixedEndpoint(Target("a.test:80")) == Endpoint{*IpAddress::Parse("127.0.0.1"), 8080});
-  CHECK_FALSE(table.FixedEndpoint(Target("a.test:81")).has_value());
+  const DecisionTable table("e", {}, false, nullptr, &overrides, &kDirect);
+  CHECK(table.Override(Target("a.test:80")) == Endpoint{*IpAddress::Parse("127.0.0.1"), 8080});
+  CHECK_FALSE(table.Override(Target("a.test:81")).has_value());
   CHECK(table.Decide(Target("a.test:80")).verdict == EgressVerdict::kDeny);
+}
+
+TEST_CASE("an organisation's proxy is used for all but its exceptions and what is overridden") {
+  const std::vector<EgressOverride> overrides;
+  EgressRoute route = ParseEgressRoute("http://user:p%40ss@proxy.corp:3128").value();
+  CHECK(route.proxy_host == "proxy.corp");
+  CHECK(route.proxy_port == 3128);
+  CHECK(route.credential == "user:p@ss");
+  route.exceptions = {"in.corp", "*.in.corp", "10.0.0.5"};
+  const DecisionTable table("e", {}, false, nullptr, &overrides, &route);
+  CHECK(table.ProxyFor(Target("a.test:80")) == &route);
+  CHECK(table.ProxyFor(Target("xin.corp:80")) == &route);
+  CHECK(table.ProxyFor(Target("in.corp:80")) == nullptr);
+  CHECK(table.ProxyFor(Target("a.in.corp:80")) == nullptr);
+  CHECK(table.ProxyFor(Target("10.0.0.5:80")) == nullptr);
+  CHECK(
+      DecisionTable("e", {}, false, nullptr, &overrides, &kDirect).ProxyFor(Target("a.test:80")) ==
+      nullptr);
+  for (const char* text : {"", "proxy.corp:3128", "https://proxy.corp:3128", "http://proxy.corp",
+                           "http://proxy.corp:*", "http://*.corp:3128", "http://proxy.corp:3128/x",
+                           "socks5://proxy.corp:1080", "http://secret@proxy.corp:3128"}) {
+    INFO(text);
+    const auto refused = ParseEgressRoute(text);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.status().message().find("secret") == absl::string_view::npos);
+  }
+  CHECK(ParseEgressRoute("http://[::1]:3128/")->proxy_host == "::1");
 }
 
 TEST_CASE("the authorizer decides what a gated plan does not cover and its last word is kept") {
   const std::vector<EgressOverride> overrides;
   const auto authorizer = std::make_shared<Scripted>();
-  DecisionTable table("e", Targets({"a.test:80"}), true, authorizer, &overrides);
+  DecisionTable table("e", Targets({"a.test:80"}), true, authorizer, &overrides, &kDirect);
   CHECK(table.Decide(Target("a.test:80")).verdict == EgressVerdict::kAllow);
   CHECK(authorizer->asked == 0);
   CHECK(table.Decide(Target("b.test:80")).verdict == EgressVerdict::kDeny);
@@ -119,7 +149,7 @@ TEST_CASE("the authorizer decides what a gated plan does not cover and its last 
   table.Remember(Target("ask.test:80"), {EgressVerdict::kAllow, "a person"});
   CHECK(table.Decide(Target("ask.test:80")).verdict == EgressVerdict::kAllow);
   CHECK(table.Decide(Target("ask.test:81")).verdict == EgressVerdict::kAsk);
-  CHECK_FALSE(DecisionTable("e", {}, false, authorizer, &overrides).asks());
+  CHECK_FALSE(DecisionTable("e", {}, false, authorizer, &overrides, &kDirect).asks());
 }
 
 TEST_CASE("overrides are read in one spelling") {

@@ -28,13 +28,19 @@ Dial::Dial(EventLoop& loop, Lookups& lookups, const DecisionTable& decisions, Ne
       make_socket_([](int family) { return MakeHostSocket(family, SOCK_STREAM); }),
       done_(std::move(done)) {
   SetDeadline(timeout);
-  if (const std::optional<Endpoint> fixed = decisions_->FixedEndpoint(target_); fixed.has_value()) {
+  if (const std::optional<Endpoint> fixed = decisions_->Override(target_); fixed.has_value()) {
     endpoints_.push_back(*fixed);
     TryNext();
     return;
   }
-  ticket_ = lookups_->Start(target_.host,
-                            [this](const Lookups::Result& result) { TakeAddresses(result); });
+  proxy_ = decisions_->ProxyFor(target_);
+  const std::string& host = proxy_ != nullptr ? proxy_->proxy_host : target_.host;
+  if (const std::optional<IpAddress> ip = IpAddress::Parse(host); ip.has_value()) {
+    endpoints_.push_back({*ip, proxy_ != nullptr ? proxy_->proxy_port : target_.port});
+    TryNext();
+    return;
+  }
+  ticket_ = lookups_->Start(host, [this](const Lookups::Result& result) { TakeAddresses(result); });
 }
 
 Dial::Dial(EventLoop& loop, std::vector<Endpoint> endpoints, MakeSocket make_socket,
@@ -71,8 +77,10 @@ void Dial::TakeAddresses(const Lookups::Result& result) {
   for (const std::string& text : *result) {
     const std::optional<IpAddress> ip = IpAddress::Parse(text);
     if (!ip.has_value() || endpoints_.size() == kMaxAddresses) continue;
-    const Endpoint endpoint{*ip, target_.port};
-    if (std::string problem = decisions_->AddressProblem(endpoint); !problem.empty()) {
+    const Endpoint endpoint{*ip, proxy_ != nullptr ? proxy_->proxy_port : target_.port};
+    // The proxy itself was configured, wherever it is.
+    std::string problem = proxy_ != nullptr ? "" : decisions_->AddressProblem(endpoint);
+    if (!problem.empty()) {
       last_.endpoint = endpoint;
       refused = std::move(problem);
     } else {
@@ -127,16 +135,33 @@ void Dial::OnAttempt(Attempt& attempt) {
   const int error = PendingError(attempt.fd.get());
   loop_.Unwatch(attempt.fd.get(), &attempt);
   --open_attempts_;
-  if (error == 0) {
-    Result result;
-    result.fd = std::move(attempt.fd);
-    result.endpoint = attempt.endpoint;
-    return Finish(std::move(result));
-  }
+  if (error == 0) return OnConnected(attempt);
   attempt.fd.Reset();
   last_.error_number = error;
+  if (upstream_ != nullptr) return;
   last_.endpoint = attempt.endpoint;
   TryNext();
+}
+
+void Dial::OnConnected(Attempt& attempt) {
+  Result result;
+  result.fd = std::move(attempt.fd);
+  result.endpoint = attempt.endpoint;
+  if (proxy_ == nullptr) return Finish(std::move(result));
+  loop_.Cancel(stagger_);
+  if (upstream_ != nullptr) return;  // Another attempt was first.
+  last_.endpoint = result.endpoint;
+  upstream_ = std::make_unique<UpstreamConnect>(loop_, std::move(result.fd),
+                                                ConnectRequest(target_, proxy_->credential),
+                                                [this](UniqueFd fd, std::string problem) {
+                                                  if (!problem.empty())
+                                                    return Fail(std::move(problem), false);
+                                                  Result tunnel;
+                                                  tunnel.fd = std::move(fd);
+                                                  tunnel.endpoint = last_.endpoint;
+                                                  Finish(std::move(tunnel));
+                                                });
+  if (!upstream_->Start()) Fail("the upstream proxy cannot be asked", false);
 }
 
 void Dial::Fail(std::string problem, bool denied) {

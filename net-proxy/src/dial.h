@@ -17,6 +17,7 @@
 #include "event_loop.h"
 #include "ip_address.h"
 #include "lookups.h"
+#include "upstream_connect.h"
 
 namespace cordon::internal {
 
@@ -54,6 +55,7 @@ class Dial {
   };
 
   void SetDeadline(std::chrono::milliseconds timeout);
+  void OnConnected(Attempt& attempt);
   void TakeAddresses(const Lookups::Result& result);
   void TryNext();
   void OnAttempt(Attempt& attempt);
@@ -64,6 +66,8 @@ class Dial {
   Lookups* lookups_ = nullptr;
   const DecisionTable* decisions_ = nullptr;
   NetworkTarget target_;
+  const EgressRoute* proxy_ = nullptr;  // Connected to first, and asked for a tunnel.
+  std::unique_ptr<UpstreamConnect> upstream_;
   MakeSocket make_socket_;
   Done done_;
   Lookups::Ticket ticket_ = 0;

@@ -71,7 +71,8 @@ class EventLoop {
   // Other events, or another handler. The old handler must be `Forget`ted if it goes away.
   void Rewatch(int fd, std::uint32_t events, IoHandler* handler);
   void Unwatch(int fd, IoHandler* handler);
-  // No event that was already taken from the kernel reaches `handler` any more.
+  // No event that was already taken from the kernel reaches `handler` any more. All that is needed
+  // when its descriptor, which nobody shares, is closed now: the kernel forgets that by itself.
   void Forget(IoHandler* handler);
   // Calls `handler->OnIo(0)` in the next round, after others had their turn.
   void Again(IoHandler* handler);

@@ -45,7 +45,7 @@ void Farewell::OnIo(std::uint32_t /*events*/) {
 }
 
 void Farewell::End() {
-  loop_.Unwatch(fd_.get(), this);
+  loop_.Forget(this);
   fd_.Reset();
   over_(this);
 }

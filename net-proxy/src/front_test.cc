@@ -224,6 +224,39 @@ TEST_CASE("an explicit front serves any port of a target and no address inside")
   CHECK(server.connections() == 1);
 }
 
+TEST_CASE("an organisation's proxy is asked for each target and never passed by") {
+  TestServer server(ServeEcho);
+  const std::string port = std::to_string(server.port());
+  // Ours, as somebody else's: it knows granted.test, and nobody else does.
+  const Front upstream(With("granted.test:7000", server), Plan({"granted.test:7000"}), "u:secret");
+  const std::string where = "127.0.0.1:" + std::to_string(upstream.front->port());
+  EgressProxyOptions options;
+  options.route = ParseEgressRoute("http://u:secret@" + where).value();
+  options.lookup = [](const std::string&) -> absl::StatusOr<std::vector<std::string>> {
+    return std::vector<std::string>{"127.0.0.1"};
+  };
+  const Front front(std::move(options), Plan({"granted.test:7000", "refused.test:" + port}));
+  const std::string agreed = "HTTP/1.1 200 Connection established\r\n\r\n";
+  const TestStream stream = front.Connect();
+  stream.Write("CONNECT granted.test:7000 HTTP/1.1\r\nHost: x\r\n\r\n" + std::string("\0x", 2));
+  stream.EndWriting();
+  CHECK(stream.ReadAll() == agreed + std::string("\0x", 2));
+
+  const std::string refused =
+      front.Ask("CONNECT refused.test:" + port + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  CHECK(refused.starts_with("HTTP/1.1 502"));
+  CHECK(refused.find("the upstream proxy answered: HTTP/1.1 403") != std::string::npos);
+  CHECK(server.connections() == 1);
+
+  EgressProxyOptions wrong;
+  wrong.route = ParseEgressRoute("http://u:wrong@" + where).value();
+  const Front other(std::move(wrong), Plan({"granted.test:7000"}));
+  const std::string answer = other.Ask("CONNECT granted.test:7000 HTTP/1.1\r\nHost: x\r\n\r\n");
+  CHECK(answer.starts_with("HTTP/1.1 502"));
+  CHECK(answer.find("407") != std::string::npos);
+  CHECK(answer.find("wrong") == std::string::npos);
+}
+
 TEST_CASE("a front refuses what it cannot be") {
   const auto proxy = NewEgressProxy({}).value();
   EgressPlan plan = Plan({});

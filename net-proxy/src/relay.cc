@@ -52,7 +52,7 @@ Relay::~Relay() {
   loop_.Cancel(timer_);
   loop_.Cancel(release_timer_);
   for (Side* side : {&client_, &server_}) {
-    if (side->fd.valid()) loop_.Unwatch(side->fd.get(), side);
+    if (side->fd.valid()) loop_.Forget(side);
   }
   for (Flow* flow : {&up_, &down_}) {
     if (flow->pipe != nullptr) shared_.pipes.Return(std::move(flow->pipe));
@@ -336,7 +336,7 @@ void Relay::AnswerAndDrain() {
 // Closing a socket with unread bytes sends a reset, which would take back what was just sent.
 void Relay::Drain() {
   stage_ = Stage::kDraining;
-  loop_.Unwatch(server_.fd.get(), &server_);
+  loop_.Forget(&server_);
   server_.fd.Reset();
   shutdown(client_.fd.get(), SHUT_WR);
   SetTimer(kDrainTimeout);
@@ -381,7 +381,7 @@ void Relay::End() {
   loop_.Cancel(release_timer_);
   for (Side* side : {&client_, &server_}) {
     if (!side->fd.valid()) continue;
-    loop_.Unwatch(side->fd.get(), side);
+    loop_.Forget(side);
     side->fd.Reset();
   }
   outcome_.bytes_up = up_.bytes;

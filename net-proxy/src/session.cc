@@ -43,7 +43,7 @@ Session::Session(Core& core, EgressPlan plan, std::shared_ptr<SandboxNetwork> ne
       network_(std::move(network)),
       record_(std::move(record)),
       decisions_(plan_.execution_id, plan_.targets, plan_.gated, core.options.authorizer,
-                 &core.options.overrides),
+                 &core.options.overrides, &core.options.route),
       names_(core.options.limits.max_names),
       self_(std::make_shared<Session*>(this)) {}
 

@@ -97,6 +97,7 @@ void ServeOne(int fd) {
 // A child that runs `body`; ended with us.
 pid_t Child(const std::function<void()>& body) {
   const pid_t parent = getpid();
+  std::fflush(stdout);  // Or the child would print it again.
   const pid_t pid = fork();
   if (pid != 0) return pid;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -348,11 +349,10 @@ int Main(double seconds) {
                 {"-N", "-f", scratch + "/squid.conf"}, squid_port);
   if (squid.has_value()) relays.push_back(*squid);
   const std::uint16_t tiny_port = FreePort();
-  const auto tiny = StartPeer(
-      "tinyproxy", scratch,
-      "Port " + std::to_string(tiny_port) +
-          "\nListen 127.0.0.1\nMaxClients 1000\nLogLevel Critical\nLogFile \"/dev/null\"\n",
-      {"-d", "-c", scratch + "/tinyproxy.conf"}, tiny_port);
+  const auto tiny = StartPeer("tinyproxy", scratch,
+                              "Port " + std::to_string(tiny_port) +
+                                  "\nListen 127.0.0.1\nMaxClients 1000\nLogLevel Critical\n",
+                              {"-d", "-c", scratch + "/tinyproxy.conf"}, tiny_port);
   if (tiny.has_value()) relays.push_back(*tiny);
 
   std::printf("%-10s %12s %10s %10s %10s %8s %10s %8s\n", "", "down MiB/s", "up MiB/s", "new/s",

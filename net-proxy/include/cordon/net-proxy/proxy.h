@@ -49,10 +49,27 @@ struct EgressLimits {
   std::chrono::milliseconds ask_timeout{120'000};
 };
 
+// The way from this host to a target.
+struct EgressRoute {
+  // Direct, while this is empty. Else an organisation's HTTP proxy, by name or literal address: it
+  // is asked for a tunnel (CONNECT) to each target by name, and looks names up itself. What it
+  // refuses or cannot reach is not tried directly.
+  std::string proxy_host;
+  std::uint16_t proxy_port = 0;
+  std::string credential;  // `USER:PASSWORD` for it; in no log, report or error.
+  // Reached directly all the same: names, `*.name` or addresses.
+  std::vector<std::string> exceptions;
+};
+
+// Reads `http://[USER:PASSWORD@]HOST:PORT`. Returns kInvalidTarget, without the credential, for
+// anything else.
+[[nodiscard]] absl::StatusOr<EgressRoute> ParseEgressRoute(std::string_view text);
+
 struct EgressProxyOptions {
   // Decides what plans with `gated` do not cover. Null: nobody does.
   std::shared_ptr<EgressAuthorizer> authorizer;
   std::vector<EgressOverride> overrides;
+  EgressRoute route;
   EgressLimits limits;
   // Gets one "egress" record for each connection and for the first denial of each target. Null: no
   // log. Appended to by a thread of the proxy's own.
@@ -95,7 +112,8 @@ class NetProxy : public EgressProxy {
 //    authorizer, names with a dot that nobody decided about get an address too, and connections to
 //    them are held while the authorizer is asked: do not set it when nobody can answer.
 //  * A name that resolves to an address which is not public is refused, unless that address is a
-//    target of the plan too, or an override says so.
+//    target of the plan too, or an override says so. Behind an organisation's proxy that is the
+//    proxy's to judge.
 //  * What a connection says first is compared with the name it was made to: the server name of a
 //    ClientHello, the Host of each HTTP/1 request. Other protocols are allowed by name and port
 //    alone; the log says which it was.
