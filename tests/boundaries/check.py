@@ -36,6 +36,10 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(<[^>]+>|"[^"]+")', re.MULTILINE)
 TEST_NAME = re.compile(r'\b(?:TEST_CASE|SCENARIO)\s*\(\s*"((?:[^"\\]|\\.)*)"')
 
 
+# Folders of tests that feed private parsers.
+LOOKS_INSIDE = ("fuzz", "corpus", "oracle")
+
+
 def short_name(module):
     """The name in cordon/<name>/..., cordon::<name> and cordon_<name>."""
     return module.rsplit("/", 1)[-1]
@@ -93,12 +97,12 @@ def check_public(root, module):
 
 
 def check_wiring(root):
-    """tools/cli, samples and tests use the modules as any consumer does; fuzz targets may look inside."""
+    """tools/cli, samples and tests use the modules as any consumer does; fuzz targets and the corpora of parsers may look inside."""
     inside = {p.name for m in MODULES for p in code_files(root / m / "src") if p.suffix == ".h"}
     for folder in ("tools/cli", "samples", "tests"):
         own = {p.name for p in code_files(root / folder)}
         for path in code_files(root / folder):
-            if path.is_relative_to(root / "tests" / "fuzz"):
+            if any(path.is_relative_to(root / "tests" / folder) for folder in LOOKS_INSIDE):
                 continue
             where = path.relative_to(root).as_posix()
             for name, quoted in includes(path):
