@@ -17,6 +17,9 @@ constexpr std::uint8_t kRecordChangeCipherSpec = 20;
 constexpr std::uint8_t kRecordHandshake = 22;
 constexpr std::size_t kRecordHeaderBytes = 5;
 
+// A request begins with its method; none comes near this.
+constexpr std::size_t kLongestMethod = 256;
+
 std::uint8_t ByteAt(std::string_view bytes, std::size_t at) {
   return static_cast<std::uint8_t>(bytes[at]);
 }
@@ -119,9 +122,11 @@ void ClientInspector::Decide() {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
   const bool is_text = std::all_of(line.begin(), line.end(), IsText);
+  const bool begins_with_method =
+      line.size() <= kLongestMethod || line.find_first_of(" \t") <= kLongestMethod;
   if (end != std::string_view::npos) {
     kind_ = LooksLikeHttp(line) ? Kind::kHttp : Kind::kOther;
-  } else if (!is_text) {
+  } else if (!is_text || !begins_with_method) {
     kind_ = Kind::kOther;
   } else if (bytes.size() >= rules_.max_head_bytes) {
     kind_ = Kind::kHttp;  // And refused as too long.

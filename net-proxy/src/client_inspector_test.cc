@@ -161,6 +161,15 @@ TEST_CASE("part of a line goes on when the client waits, and the look at it goes
   CHECK(out == "hello again\n");
 }
 
+TEST_CASE("text without an end of line that no request begins with is no head") {
+  ClientInspector inspector(Rules());
+  std::string out;
+  CHECK(inspector.Feed(std::string(257, 'y'), out) == Verdict::kRaw);
+  CHECK(out.size() == 257);
+  ClientInspector request(Rules());
+  CHECK(request.Feed("GET /" + std::string(300, 'y'), out) == Verdict::kGoOn);
+}
+
 TEST_CASE("part of a hello never goes on alone") {
   ClientInspector inspector(Rules());
   std::string out;

@@ -10,7 +10,7 @@
 #include "command_line.h"
 #include "cordon/sdk/command.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 struct AuditArguments {
@@ -79,4 +79,4 @@ void AddAuditCommand(CLI::App& root, Invocation& invocation) {
   AddAction(*audit, invocation, "verify", "Check the chain of hashes", arguments, Verify);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -14,7 +14,7 @@ namespace CLI {
 class App;
 }
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 // Exit statuses that are cordon's own (cli.md, "Exit status").
 inline constexpr int kExitOutputLimit = 123;
@@ -46,6 +46,6 @@ void PrintError(std::string_view message);
 // Prints the status and returns kExitNotStarted.
 int Fail(const absl::Status& status);
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_COMMAND_LINE_H_

@@ -14,7 +14,7 @@
 #include "cordon/sandbox/probe.h"
 #include "nlohmann/json.hpp"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 int ExitStatus(Tier tier) {
@@ -162,4 +162,4 @@ void AddDoctorCommand(CLI::App& root, Invocation& invocation) {
       [&invocation, options] { invocation.action = [options] { return Doctor(*options); }; });
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

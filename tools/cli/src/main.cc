@@ -12,7 +12,7 @@
 #include "cordon/sdk/command.h"
 #include "values.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 std::vector<std::string> OptionNames(const CLI::App& app) {
@@ -101,16 +101,16 @@ int Fail(const absl::Status& status) {
   return kExitNotStarted;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 int main(int argc, char** argv) {
   // The launcher is nobody's child any more once it runs; so that it is reaped here and not left to
   // a pid 1 that may never do it.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   try {
-    return cordon::internal::Main(argc, argv);
+    return cordon::cli::Main(argc, argv);
   } catch (const std::exception& fault) {  // Out of memory; nothing of ours throws.
-    cordon::internal::PrintError(fault.what());
-    return cordon::internal::kExitNotStarted;
+    cordon::cli::PrintError(fault.what());
+    return cordon::cli::kExitNotStarted;
   }
 }

@@ -32,7 +32,7 @@
 #include "supervise.h"
 #include "values.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 constexpr std::size_t kMaxLineBytes = std::size_t{16} << 20;
@@ -285,4 +285,4 @@ void AddMcpCommand(CLI::App& root, Invocation& invocation) {
   });
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -9,7 +9,7 @@
 #include "mcp_server.h"
 #include "nlohmann/json.hpp"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -121,4 +121,4 @@ absl::StatusOr<ApprovalAnswer> ElicitingApprover::Ask(const ApprovalCard& card,
   return MakeError(ErrorCode::kApprovalTimedOut, "nobody answered the question in time");
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

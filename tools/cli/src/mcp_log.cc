@@ -6,7 +6,7 @@
 
 #include "nlohmann/json.hpp"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 // In the order of `McpLevel`.
@@ -34,4 +34,4 @@ void McpLog::Write(McpLevel level, std::string_view logger, const nlohmann::json
   send_(message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -12,7 +12,7 @@
 
 #include "nlohmann/json_fwd.hpp"
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 // Sends one message, a line without its newline; safe from any thread.
 using McpSend = std::function<void(const std::string& line)>;
@@ -43,6 +43,6 @@ class McpLog {
   std::atomic<int> least_ = static_cast<int>(McpLevel::kInfo);
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_MCP_LOG_H_

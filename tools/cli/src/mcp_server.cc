@@ -11,7 +11,7 @@
 #include "cordon/sdk/status.h"
 #include "nlohmann/json.hpp"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -272,4 +272,4 @@ void McpServer::ReplyError(const Json& id, int code, const std::string& text) {
 
 void McpServer::Send(const Json& message) { send_(Dump(message)); }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -23,7 +23,7 @@
 #include "mcp_log.h"
 #include "nlohmann/json_fwd.hpp"
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 // Asks the person behind the client by `elicitation/create`, where the client announced that it
 // can; otherwise kNoApprover. Only an accepted form with an explicit decision approves, and only
@@ -100,6 +100,6 @@ class McpServer {
   std::list<std::unique_ptr<Call>> calls_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_MCP_SERVER_H_

@@ -11,7 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -282,4 +282,4 @@ TEST_CASE("nobody who can ask, nobody who answers and a withdrawn question are t
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -16,7 +16,7 @@
 #include "cordon/sdk/status.h"
 #include "values.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -311,4 +311,4 @@ absl::StatusOr<Profile> BuildProfile(const PolicyOptions& options) {
   return UnderCeiling(*profile, options.ceiling);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

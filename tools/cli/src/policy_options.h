@@ -14,7 +14,7 @@ namespace CLI {
 class App;
 }
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 // As typed. Empty text means that the option was not given.
 struct PolicyOptions {
@@ -49,6 +49,6 @@ void AddPolicyOptions(CLI::App& app, PolicyOptions& options);
 // and then the ceiling. Every error names the option.
 [[nodiscard]] absl::StatusOr<Profile> BuildProfile(const PolicyOptions& options);
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_POLICY_OPTIONS_H_

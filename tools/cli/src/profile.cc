@@ -13,7 +13,7 @@
 #include "cordon/sdk/profile_json.h"
 #include "policy_options.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 // A file is right when it parses and, on this host, makes a profile; a file that leaves the
@@ -72,4 +72,4 @@ void AddProfileCommand(CLI::App& root, Invocation& invocation) {
   });
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 constexpr std::uint64_t kSpliceBytes = 1U << 20;
@@ -126,4 +126,4 @@ void Relay::End() {
   destination_.Reset();
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

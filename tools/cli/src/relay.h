@@ -11,7 +11,7 @@
 
 #include "cordon/sdk/unique_fd.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 class Relay {
  public:
@@ -48,6 +48,6 @@ class Relay {
   bool overflowed_ = false;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_RELAY_H_

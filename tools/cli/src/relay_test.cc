@@ -11,7 +11,7 @@
 
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
@@ -133,4 +133,4 @@ TEST_CASE("a relay without a source or a destination has ended from the start") 
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -23,7 +23,7 @@
 #include "nlohmann/json.hpp"
 #include "values.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 struct RulesArguments {
@@ -222,4 +222,4 @@ void AddRulesCommand(CLI::App& root, Invocation& invocation) {
   remove->add_option("ID", arguments->id, "The rule's id, from list")->required();
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

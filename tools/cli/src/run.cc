@@ -18,7 +18,7 @@
 #include "supervise.h"
 #include "values.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 struct RunOptionsText {
@@ -103,6 +103,26 @@ absl::StatusOr<RunResult> StartAndSupervise(Session& session, const RunRequest& 
   return Supervise(**process, request.limits);
 }
 
+// Programs cannot say why a name did not exist, so that a person would not learn it otherwise.
+void SayWhatWasRefused(const RunResult& result) {
+  constexpr std::size_t kMostLines = 10;
+  std::size_t said = 0;
+  std::size_t network = 0;
+  for (const Denial& denial : result.denials) {
+    if (denial.kind != "network") continue;
+    ++network;
+    if (said == kMostLines) continue;
+    ++said;
+    PrintError(absl::StrFormat(
+        "refused %s%s: %s%s%s", denial.target,
+        denial.count > 1 ? absl::StrFormat(" (%d times)", denial.count) : "", denial.reason,
+        denial.allow_with.empty() ? "" : "; to allow it: ", denial.allow_with));
+  }
+  if (network > said) {
+    PrintError(absl::StrFormat("and %d more targets; --report has all of them", network - said));
+  }
+}
+
 int ExitStatus(const RunResult& result) {
   switch (result.outcome.kind) {
     case Outcome::Kind::kTimedOut:
@@ -159,6 +179,7 @@ class RunCommandLine {
     }
     facts_.result = *result;
     facts_.compile = result->report;
+    if (!options_.quiet) SayWhatWasRefused(*result);
     return ExitStatus(*result);
   }
 
@@ -227,4 +248,4 @@ void AddRunCommand(CLI::App& root, Invocation& invocation) {
   });
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

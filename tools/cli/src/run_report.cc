@@ -13,7 +13,7 @@
 #include "cordon/sdk/status.h"
 #include "nlohmann/json.hpp"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -164,4 +164,4 @@ absl::Status ReportFile::Write(const std::string& text) {
   return status;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -14,7 +14,7 @@
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/unique_fd.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 // Everything that the report tells; `result` is absent when nothing was started, then `error` says
 // why.
@@ -45,6 +45,6 @@ class ReportFile {
   std::string name_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_RUN_REPORT_H_

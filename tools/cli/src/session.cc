@@ -19,8 +19,9 @@
 #include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
+#include "egress.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,16 +38,17 @@ absl::StatusOr<Backend> BackendOf(const std::string& name) {
 // itself reads the terminal, never standard input.
 bool AtTerminal() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
 
+// Null when nobody can be asked.
 absl::StatusOr<std::shared_ptr<Approver>> ApproverOf(const SessionOptions& options) {
   if (options.gate == "approve") return std::make_shared<ApproveEverything>();
-  if (options.gate == "deny") return std::make_shared<NoApprover>();
+  if (options.gate == "deny") return nullptr;
   if (!options.gate.empty() && options.gate != "ask") {
     return MakeError(ErrorCode::kInvalidOption,
                      absl::StrFormat("--gate '%s': it is ask, deny or approve", options.gate));
   }
   if (options.approver != nullptr) return options.approver;
   if (AtTerminal()) return std::make_shared<TerminalApprover>();
-  return std::make_shared<NoApprover>();
+  return nullptr;
 }
 
 bool IsMissing(const std::string& path) {
@@ -81,12 +83,12 @@ class OpenSession : public Session {
 
   Executor& executor() override { return *executor_; }
   std::shared_ptr<Executor> shared_executor() override { return executor_; }
-  Admission& admission() override { return *gate_; }
+  Admission& admission() override { return *admission_; }
   LogSink* log() override { return log_.get(); }
 
   absl::StatusOr<std::vector<Grant>> AdmitCommand(const Command& command,
                                                   const std::string& execution_id) override {
-    auto admitted = gate_->Admit(CommandRequest(command, execution_id, *executor_), {});
+    auto admitted = admission_->Admit(CommandRequest(command, execution_id, *executor_), {});
     if (!admitted.ok()) return admitted.status();
     return (*admitted)->Mint();
   }
@@ -127,6 +129,11 @@ class OpenSession : public Session {
       log_ = *std::move(log);
     }
 
+    auto egress = SessionEgress::Create(options_.policy.resolve, log_,
+                                        *approver != nullptr || !options_.rules.empty());
+    if (!egress.ok()) return egress.status();
+    egress_ = *std::move(egress);
+
     ExecutorSetOptions set_options;
     set_options.scratch_root = ScratchRoot(profile);
     set_options.max_executors = 1;
@@ -134,6 +141,7 @@ class OpenSession : public Session {
     set_options.make_authority = HmacGrantAuthorityFactory();
     set_options.explain_paths = options_.explain;
     set_options.log = log_.get();
+    set_options.egress = egress_->proxy();
     auto set = ExecutorSet::Create(profile, std::move(set_options));
     if (!set.ok()) return set.status();
     set_ = *std::move(set);
@@ -144,22 +152,25 @@ class OpenSession : public Session {
     GateOptions gate_options;
     gate_options.profile = profile;
     gate_options.rules = *std::move(rules);
-    gate_options.approver = *std::move(approver);
+    gate_options.approver = *approver != nullptr ? *approver : std::make_shared<NoApprover>();
     gate_options.log = log_.get();
     gate_options.log_required = log_ != nullptr;
     gate_options.authorities = {executor_->grant_authority()};
     auto gate = Gate::Create(std::move(gate_options));
     if (!gate.ok()) return gate.status();
     gate_ = *std::move(gate);
+    admission_ = egress_->DecideWith(*gate_, gate_->MakeEgressGate({}));
     return absl::OkStatus();
   }
 
   const SessionOptions options_;
   bool rules_were_missing_ = false;
-  std::unique_ptr<AuditLog> log_;  // Outlives everything that writes to it.
+  std::shared_ptr<AuditLog> log_;  // Outlives everything that writes to it.
+  std::unique_ptr<SessionEgress> egress_;
   std::unique_ptr<ExecutorSet> set_;
   std::shared_ptr<Executor> executor_;
   std::unique_ptr<Gate> gate_;
+  std::unique_ptr<Admission> admission_;
 };
 
 }  // namespace
@@ -252,4 +263,4 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(const Profile& profile,
   return OpenSession::Open(profile, options);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

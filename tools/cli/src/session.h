@@ -24,7 +24,7 @@ namespace CLI {
 class App;
 }
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 // As typed.
 struct SessionOptions {
@@ -88,6 +88,6 @@ class Session {
   virtual absl::Status Close() = 0;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_SESSION_H_

@@ -18,7 +18,7 @@
 #include "cordon/sdk/unique_fd.h"
 #include "relay.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -146,4 +146,4 @@ absl::StatusOr<RunResult> Supervise(Process& process, const SupervisionLimits& l
   return Supervisor(process, limits).Run();
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

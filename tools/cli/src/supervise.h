@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "cordon/sdk/executor.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 struct SupervisionLimits {
   std::optional<std::chrono::milliseconds> timeout;
@@ -32,6 +32,6 @@ void PrepareSignals();
 [[nodiscard]] absl::StatusOr<RunResult> Supervise(Process& process,
                                                   const SupervisionLimits& limits);
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_SUPERVISE_H_

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/status.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 struct Unit {
@@ -91,4 +91,4 @@ std::string NearestWord(std::string_view word, const std::vector<std::string>& c
   return nearest;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 
 // `500ms`, `30s`, `5m`, `2h`; positive. Returns kInvalidOption for anything else.
 [[nodiscard]] absl::StatusOr<std::chrono::milliseconds> ParseDuration(std::string_view text);
@@ -26,6 +26,6 @@ namespace cordon::internal {
 [[nodiscard]] std::string NearestWord(std::string_view word,
                                       const std::vector<std::string>& candidates);
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli
 
 #endif  // CORDON_TOOLS_CLI_SRC_VALUES_H_

@@ -3,7 +3,7 @@
 #include "cordon/sdk/status.h"
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 using std::chrono::milliseconds;
@@ -54,4 +54,4 @@ TEST_CASE("the nearest word is named only when it is near") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -20,7 +20,7 @@
 #include "cordon/sdk/status.h"
 #include "session.h"
 
-namespace cordon::internal {
+namespace cordon::cli {
 namespace {
 
 int ExitStatus(Access access) {
@@ -190,4 +190,4 @@ void AddWhyCommand(CLI::App& root, Invocation& invocation) {
   AddExec(*why, invocation);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::cli

@@ -1,0 +1,148 @@
+#include "egress.h"
+
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+
+#include "cordon/net-proxy/proxy.h"
+#include "cordon/sdk/status.h"
+
+namespace cordon::cli {
+namespace {
+
+// The proxy is made before the gate, which needs the executors that need the proxy.
+class LateAuthorizer final : public EgressAuthorizer {
+ public:
+  void Set(std::shared_ptr<EgressGate> gate) {
+    const std::lock_guard lock(mutex_);
+    gate_ = std::move(gate);
+  }
+
+  std::shared_ptr<EgressGate> gate() {
+    const std::lock_guard lock(mutex_);
+    return gate_;
+  }
+
+  absl::StatusOr<EgressDecision> Decide(const std::string& execution_id,
+                                        const NetworkTarget& target) override {
+    const std::shared_ptr<EgressGate> decides = gate();
+    if (decides == nullptr) return EgressDecision{EgressVerdict::kDeny, "not granted"};
+    return decides->Decide(execution_id, target);
+  }
+
+  void Ask(const std::string& execution_id, const NetworkTarget& target,
+           std::function<void(EgressDecision)> answer) override {
+    const std::shared_ptr<EgressGate> decides = gate();
+    if (decides == nullptr) return answer({EgressVerdict::kDeny, "not granted"});
+    decides->Ask(execution_id, target, std::move(answer));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<EgressGate> gate_;
+};
+
+// What the gate knows about an execution goes with the session.
+class LeavingSession final : public EgressSession {
+ public:
+  LeavingSession(std::unique_ptr<EgressSession> session, std::shared_ptr<EgressGate> gate,
+                 std::string execution_id)
+      : session_(std::move(session)),
+        gate_(std::move(gate)),
+        execution_id_(std::move(execution_id)) {}
+  ~LeavingSession() override {
+    session_.reset();
+    if (gate_ != nullptr) gate_->Leave(execution_id_);
+  }
+
+  std::vector<Denial> Denials() const override { return session_->Denials(); }
+  std::vector<NetworkTarget> Used() const override { return session_->Used(); }
+  std::vector<NetworkTarget> UsedByAddress() const override { return session_->UsedByAddress(); }
+
+ private:
+  std::unique_ptr<EgressSession> session_;
+  const std::shared_ptr<EgressGate> gate_;
+  const std::string execution_id_;
+};
+
+class DecidedProxy final : public EgressProxy {
+ public:
+  DecidedProxy(std::shared_ptr<EgressProxy> proxy, std::shared_ptr<LateAuthorizer> authorizer)
+      : proxy_(std::move(proxy)), authorizer_(std::move(authorizer)) {}
+
+  bool HasAuthorizer() const override { return authorizer_ != nullptr; }
+
+  absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
+      EgressPlan plan, std::shared_ptr<SandboxNetwork> network) override {
+    const std::string execution_id = plan.execution_id;
+    auto session = proxy_->Serve(std::move(plan), std::move(network));
+    if (!session.ok() || authorizer_ == nullptr) return session;
+    return std::make_unique<LeavingSession>(*std::move(session), authorizer_->gate(), execution_id);
+  }
+
+ private:
+  const std::shared_ptr<EgressProxy> proxy_;
+  const std::shared_ptr<LateAuthorizer> authorizer_;  // Null: nobody decides.
+};
+
+// Tells the egress gate about what the gate admits.
+class EnteringAdmission final : public Admission {
+ public:
+  EnteringAdmission(Admission& gate, std::shared_ptr<EgressGate> egress)
+      : gate_(gate), egress_(std::move(egress)) {}
+
+  absl::StatusOr<std::unique_ptr<Admitted>> Admit(const Request& request,
+                                                  std::stop_token stop) override {
+    auto admitted = gate_.Admit(request, std::move(stop));
+    if (!admitted.ok() || egress_ == nullptr || !request.command.has_value()) return admitted;
+    const absl::Status entered = egress_->Enter(request);
+    if (!entered.ok()) return entered;
+    return admitted;
+  }
+
+ private:
+  Admission& gate_;
+  const std::shared_ptr<EgressGate> egress_;  // Null: nobody decides.
+};
+
+class OpenSessionEgress final : public SessionEgress {
+ public:
+  OpenSessionEgress(std::shared_ptr<EgressProxy> proxy, std::shared_ptr<LateAuthorizer> authorizer)
+      : authorizer_(std::move(authorizer)),
+        proxy_(std::make_shared<DecidedProxy>(std::move(proxy), authorizer_)) {}
+
+  std::shared_ptr<EgressProxy> proxy() override { return proxy_; }
+
+  std::unique_ptr<Admission> DecideWith(Admission& gate,
+                                        std::shared_ptr<EgressGate> egress) override {
+    if (authorizer_ == nullptr) return std::make_unique<EnteringAdmission>(gate, nullptr);
+    authorizer_->Set(egress);
+    return std::make_unique<EnteringAdmission>(gate, std::move(egress));
+  }
+
+ private:
+  const std::shared_ptr<LateAuthorizer> authorizer_;
+  const std::shared_ptr<DecidedProxy> proxy_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SessionEgress>> SessionEgress::Create(
+    const std::vector<std::string>& resolve, std::shared_ptr<LogSink> log, bool decides) {
+  EgressProxyOptions options;
+  for (const std::string& text : resolve) {
+    auto entry = ParseEgressOverride(text);
+    if (!entry.ok()) return Annotate(entry.status(), "--resolve");
+    options.overrides.push_back(*std::move(entry));
+  }
+  std::shared_ptr<LateAuthorizer> authorizer;
+  if (decides) authorizer = std::make_shared<LateAuthorizer>();
+  options.authorizer = authorizer;
+  options.log = std::move(log);
+  auto proxy = NewEgressProxy(std::move(options));
+  if (!proxy.ok()) return proxy.status();
+  return std::make_unique<OpenSessionEgress>(*std::move(proxy), std::move(authorizer));
+}
+
+}  // namespace cordon::cli
