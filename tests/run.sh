@@ -277,6 +277,7 @@ run_ci() {
     ci_step headers 300 --headers
     ci_step tests 600 --test-only
     ci_step cases 600 --cases
+    CORDON_FUZZ_SECONDS=60 ci_step "random changes of files" 120 --test-only -R 'random changes of files'
     if [ "$(id -u)" = 0 ] && ! "${as_nobody[@]}" test -r "$root/README.md"; then
       summary+=("-      as nobody: a folder above $root is closed to others")
     elif [ "$(id -u)" = 0 ]; then
