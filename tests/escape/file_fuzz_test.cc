@@ -49,6 +49,11 @@ class Field : public Ground {
     return {"--backend", backend, "--read", root() + "/readable", "--deny-read", PathOf("deny")};
   }
 
+  // All of that may be changed.
+  [[nodiscard]] Words Permissive(const std::string& backend) const {
+    return {"--backend", backend, "--write", root() + "/outside", "--write", root() + "/readable"};
+  }
+
   // What must not change: everything of all that, with times and modes.
   [[nodiscard]] std::vector<std::string> Kept() const {
     std::vector<std::string> all;
@@ -74,13 +79,6 @@ bool CanRun(const std::string& backend) {
 }
 
 TEST_CASE("random changes of files by an attacker stay within what the policy allows") {
-  {
-    // The control: without a sandbox the attacker gets at all of it.
-    const Field field;
-    const auto before = field.Kept();
-    (void)ProbeDisposable(field, field.Attack(1));
-    CHECK(field.Kept() != before);
-  }
   std::vector<std::string> backends;
   for (const std::string backend : {"namespaces", "landlock"}) {
     if (CanRun(backend)) backends.push_back(backend);

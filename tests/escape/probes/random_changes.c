@@ -1,6 +1,7 @@
 // Attempts random changes of files for a while: SEED MILLISECONDS PATH... Two processes do so at
 // once, so that one changes what the other has just looked at. Everything that may be changed is
-// below the paths given, and so is what may not. Modes always leave the owner his rights.
+// below the paths given, and so is what may not. Modes always leave the owner his rights. Never run
+// it without a sandbox: by way of ".." it gets everywhere.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
