@@ -1,0 +1,178 @@
+// What --net, --resolve, --host-port and --publish open, and what is said about the rest.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+
+#include "cordon/sdk/unique_fd.h"
+#include "integration/support/cordon_run.h"
+#include "integration/support/listener.h"
+#include "integration/support/waiting.h"
+#include "support/catch.h"
+
+namespace cordon::test {
+namespace {
+
+#define NEEDS_CURL() \
+  if (access("/usr/bin/curl", X_OK) != 0) CORDON_SKIP("curl", "it is not installed")
+
+std::string At(const Listener& server) { return "127.0.0.1:" + std::to_string(server.port()); }
+
+// A grant for `target`, which `server` answers for.
+Words Granting(const std::string& target, const Listener& server) {
+  return {"--net", target, "--resolve", target + "=" + At(server)};
+}
+
+constexpr char kFetch[] = "curl -sf -m 8 http://granted.test/ | grep -q greetings-from-the-host";
+
+// A port of this host's loopback that is free now; kept while this lives when `listening`.
+struct Port {
+  explicit Port(bool listening) {
+    socket = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    REQUIRE(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) == 0);
+    REQUIRE(getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+    number = std::to_string(ntohs(address.sin_port));
+    if (listening) {
+      REQUIRE(listen(socket.get(), 1) == 0);
+    } else {
+      socket.Reset();
+    }
+  }
+  UniqueFd socket;
+  std::string number;
+};
+
+TEST_CASE("a granted name is reached, and neither another port nor another name nor its address") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  const Words policy = Granting("granted.test:80", server);
+  ExpectAllowed(ground, policy, kFetch);
+  CHECK(server.contacts() == 1);
+  for (const char* url :
+       {"http://granted.test:81/", "http://other.test/", "http://sub.granted.test/",
+        "http://192.0.0.2/", "http://192.0.0.1/", "http://169.254.169.254/"}) {
+    INFO(url);
+    const CordonRun run =
+        RunText(ground, policy, std::string("curl -sf -m 8 ") + url + " || echo refused $?");
+    Expect(run).Status(0).Out("refused").NoOut("refused 28").Below(std::chrono::seconds(5));
+  }
+  CHECK(server.contacts() == 1);
+}
+
+TEST_CASE("literal addresses of both families can be granted, and only they are reached") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  for (const std::string address : {"203.0.113.7", "[2001:db8::7]"}) {
+    INFO(address);
+    const Words policy = Granting(address + ":80", server);
+    ExpectAllowed(ground, policy, "curl -gsf -m 8 http://" + address + "/");
+    Expect(RunText(ground, policy,
+                   "curl -gsf -m 8 http://203.0.113.8/ || curl -gsf -m 8 'http://[2001:db8::8]/' "
+                   "|| echo refused"))
+        .Out("refused")
+        .NoOut("greetings");
+  }
+}
+
+TEST_CASE("each refused target is said once at the end, with what would allow it") {
+  NEEDS_CURL();
+  const Ground ground;
+  const char* text =
+      "curl -s -m 5 http://one.test/; curl -s -m 5 http://one.test/; curl -s -m 5 "
+      "http://two.test:8080/; exit 3";
+  const CordonRun run = RunText(ground, {}, text);
+  Expect(run).Status(3).Err("one.test").Err("two.test").Err("--net");
+  CHECK(ReportAt(run, "/outcome/kind") == "exited");
+  CHECK(ReportAt(run, "/denials").size() == 2);
+  Expect(RunText(ground, {"--quiet"}, text)).Status(3).NoErr("cordon:");
+  Expect(RunText(ground, {}, "true")).NoErr("cordon:");
+}
+
+TEST_CASE("what nobody declared is asked about while the connection waits") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  const Words mapping = {"--resolve", "granted.test:80=" + At(server)};
+  Words approving = mapping;
+  approving.insert(approving.end(), {"--gate", "approve"});
+  ExpectAllowed(ground, approving, kFetch);
+  CHECK(server.contacts() == 1);
+  Words denying = mapping;
+  denying.insert(denying.end(), {"--gate", "deny"});
+  Expect(RunText(ground, denying, kFetch)).Status(1);
+  CHECK(server.contacts() == 1);
+}
+
+TEST_CASE("a stored rule opens a target although nobody is there") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  const std::string rules = ground.outside() + "/rules.json";
+  Expect(
+      RunCordon(ground, {"rules", "add", "--rules", rules, "allow", "network", "granted.test:80"}))
+      .Status(0);
+  const Words policy = {"--gate", "deny", "--resolve", "granted.test:80=" + At(server)};
+  Words ruled = policy;
+  ruled.insert(ruled.end(), {"--rules", rules});
+  ExpectAllowed(ground, ruled, kFetch);
+  Expect(RunText(ground, policy, kFetch)).Status(1);  // The control.
+}
+
+TEST_CASE("a mapping for tests is stated in the report and grants nothing") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  const CordonRun run = RunText(ground, {"--resolve", "granted.test:80=" + At(server)}, kFetch);
+  Expect(run).Status(1);
+  CHECK(Has(run.report.dump(), At(server)));
+  CHECK(server.contacts() == 0);
+}
+
+TEST_CASE("what cannot be served is refused before anything starts") {
+  const Ground ground;
+  Expect(RunText(ground, {"--net", "granted.test:*"}, "echo ran")).NotStarted().Err("granted.test");
+  const Port taken(true);
+  Expect(RunText(ground, {"--publish", taken.number}, "echo ran")).NotStarted().Err(taken.number);
+  Expect(RunText(ground, {"--publish", Port(false).number}, "echo ran")).Status(0).OutIs("ran\n");
+}
+
+TEST_CASE("a published port and the network behind it end with a cordon that is killed") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Port port(false);
+  const std::string mark = SleepMark();
+  Child run(InsideCommand(ground, {"--publish", port.number, "-c",
+                                   "python3 -m http.server --bind 127.0.0.1 " + port.number +
+                                       " & sleep " + mark}),
+            InsideOptions(ground));
+  const std::string ask = "curl -s -m 5 -o /dev/null http://127.0.0.1:" + port.number + "/";
+  REQUIRE(Within(std::chrono::seconds(15), [&] { return ground.RunUnconfined(ask).status == 0; }));
+  run.Signal(SIGKILL);
+  CHECK(run.Finish().status == 128 + SIGKILL);
+  CHECK(Within(std::chrono::seconds(5), [&] { return ground.RunUnconfined(ask).status == 7; }));
+}
+
+TEST_CASE("the report's network bits hold for a served network and each entry is covered") {
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  const CordonRun run = RunText(ground, Granting("granted.test:80", server), "true");
+  for (const char* bit : {"network_boundary", "address_network", "target_network"}) {
+    CHECK(ReportAt(run, std::string("/guarantees/") + bit) == true);
+  }
+  CHECK(ReportAt(run, "/denials").empty());
+  CHECK(Has(run.report.dump(), "network.targets"));
+}
+
+}  // namespace
+}  // namespace cordon::test
