@@ -4,7 +4,7 @@
 
 CORDON_BUILD_PACKAGES=(
   g++ make cmake ninja-build pkg-config ccache git
-  libabsl-dev nlohmann-json3-dev libssl-dev libseccomp-dev libcli11-dev catch2
+  libabsl-dev nlohmann-json3-dev libssl-dev libseccomp-dev libcli11-dev libcurl4-openssl-dev catch2
   python3 util-linux
 )
 # The fuzzers' runtime and the exact formatter come with these; only CI needs them.

@@ -4,7 +4,9 @@
 #ifndef CORDON_SAMPLES_AGENT_AGENT_H_
 #define CORDON_SAMPLES_AGENT_AGENT_H_
 
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -17,13 +19,16 @@
 
 namespace cordon::agent {
 
-// Sees what happens while it happens. Called from the thread that runs the agent.
+// Sees what happens while it happens. Called from the thread that runs the agent, but for
+// `OnWaiting`.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void OnText(std::string_view text) = 0;
   virtual void OnCalls(const std::vector<ToolCall>& calls) = 0;
   virtual void OnOutcome(const ToolCall& call, const ToolCallOutcome& outcome) = 0;
+  // About once a second while calls run, from another thread; never at the same time as the others.
+  virtual void OnWaiting(std::chrono::seconds /*since_start*/) {}
 };
 
 struct AgentOptions {
@@ -31,6 +36,8 @@ struct AgentOptions {
   const ToolCallStep* step = nullptr;  // Borrowed; holds the tools and the admission.
   std::vector<Tool*> tools;            // Borrowed; the same as those of `step`.
   Observer* observer = nullptr;        // Borrowed; may be null.
+  // Gets each entry of the transcript as it is made; an error ends the agent. May be null.
+  std::function<absl::Status(const Message&)> keep;
   std::size_t max_turns = 40;
 };
 
@@ -46,7 +53,7 @@ struct AgentResult {
   bool finished = false;  // The model came to its end; false when `max_turns` did.
 };
 
-// Returns the model's error, or kCancelled.
+// Returns the model's error, that of `keep`, or kCancelled.
 [[nodiscard]] absl::StatusOr<AgentResult> RunAgent(const AgentOptions& options, std::string task,
                                                    std::stop_token stop = {});
 

@@ -36,6 +36,7 @@ struct ToolSpec {
 struct Turn {
   std::string text;
   std::vector<ToolCall> calls;
+  bool shown = false;  // The text was handed out as it came.
 };
 
 class Model {

@@ -46,11 +46,11 @@ absl::StatusOr<Turn> ScriptedModel::Next(absl::Span<const Message> transcript,
                                          absl::Span<const ToolSpec> /*tools*/,
                                          std::stop_token /*stop*/) {
   surprise_ = FindSurprise(transcript);
-  if (!surprise_.empty()) return Turn{surprise_ + "\nI stop here.", {}};
+  if (!surprise_.empty()) return Turn{surprise_ + "\nI stop here.", {}, false};
   if (at_end()) return Turn{};
 
   const Scene& scene = script_[next_scene_];
-  Turn turn{scene.text, {}};
+  Turn turn{scene.text, {}, false};
   for (std::size_t i = 0; i < scene.commands.size(); ++i) {
     turn.calls.push_back(MakeCall(scene.commands[i], next_scene_, i));
   }

@@ -151,6 +151,19 @@ void Terminal::OnText(std::string_view text) {
   out_.flush();
 }
 
+void Terminal::ModelLine(std::string_view line) {
+  out_ << Paint("model> ", Tone::kBold) << EscapeForDisplay(line) << '\n';
+  out_.flush();
+}
+
+// After three seconds, ten, and then every half minute.
+void Terminal::OnWaiting(std::chrono::seconds since_start) {
+  const auto seconds = since_start.count();
+  if (seconds != 3 && seconds != 10 && seconds % 30 != 0) return;
+  const std::unique_lock lock(progress_mutex_, std::try_to_lock);
+  if (lock.owns_lock()) Line(absl::StrFormat("(running for %d s)", seconds), Tone::kDim);
+}
+
 void Terminal::OnCalls(const std::vector<ToolCall>& calls) {
   if (calls.size() > 1) Line(absl::StrFormat("(%d commands at once)", calls.size()), Tone::kDim);
 }

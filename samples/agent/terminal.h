@@ -4,8 +4,10 @@
 #ifndef CORDON_SAMPLES_AGENT_TERMINAL_H_
 #define CORDON_SAMPLES_AGENT_TERMINAL_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -35,9 +37,18 @@ class Terminal final : public Observer {
   // `Line` and keeps its column.
   void Table(const std::vector<std::vector<std::string>>& rows);
 
+  // One line of what the model says, as it comes.
+  void ModelLine(std::string_view line);
+
+  // No word about the time while this is held: a person is being asked.
+  [[nodiscard]] std::unique_lock<std::mutex> HoldProgress() {
+    return std::unique_lock(progress_mutex_);
+  }
+
   void OnText(std::string_view text) override;
   void OnCalls(const std::vector<ToolCall>& calls) override;
   void OnOutcome(const ToolCall& call, const ToolCallOutcome& outcome) override;
+  void OnWaiting(std::chrono::seconds since_start) override;
 
  private:
   // As it is, indented by two.
@@ -46,6 +57,7 @@ class Terminal final : public Observer {
 
   std::ostream& out_;
   const bool color_;
+  std::mutex progress_mutex_;
 };
 
 // `text` broken at spaces into lines of at most `width` bytes where that is possible; all but the
