@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 using enum AddressClass;
@@ -145,4 +145,4 @@ std::string_view AddressClassText(AddressClass address_class) {
   return "an address of no known class";
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -13,7 +13,7 @@
 
 #include "ip_address.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 enum class AddressClass : std::uint8_t {
   kReserved = 0,   // Unassigned, documentation, benchmarking, protocol assignments, discard.
@@ -35,6 +35,6 @@ enum class AddressClass : std::uint8_t {
 // Words for a sentence: "a private address".
 [[nodiscard]] std::string_view AddressClassText(AddressClass address_class);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_ADDRESS_POLICY_H_

@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 using enum AddressClass;
@@ -143,4 +143,4 @@ TEST_CASE("no reserved first octet of IPv4 is taken for a public one") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

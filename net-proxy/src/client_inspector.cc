@@ -10,7 +10,7 @@
 #include "http_refusal.h"
 #include "tls_hello.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint8_t kRecordChangeCipherSpec = 20;
@@ -314,4 +314,4 @@ ClientInspector::Verdict ClientInspector::RefuseHttp(int status, std::string rea
   return Verdict::kRefuse;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -16,7 +16,7 @@
 
 #include "http_requests.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 struct InspectorRules {
   std::string host;        // What each name must be; lower case.
@@ -99,6 +99,6 @@ class ClientInspector {
   Refusal refusal_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_CLIENT_INSPECTOR_H_

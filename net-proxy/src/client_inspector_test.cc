@@ -6,7 +6,7 @@
 #include "hello_testing.h"
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 using Verdict = ClientInspector::Verdict;
@@ -231,4 +231,4 @@ TEST_CASE("an encrypted hello passes by its outer name where that is allowed") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

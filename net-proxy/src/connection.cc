@@ -9,7 +9,7 @@
 #include "session.h"
 #include "socket_calls.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 Connection::Connection(Session& session, Kind kind, NetworkTarget target, UniqueFd client,
                        ConnectionTerms terms)
@@ -176,4 +176,4 @@ void Connection::Reset() {
   session_.Remove(this);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

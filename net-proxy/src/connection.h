@@ -15,7 +15,7 @@
 #include "event_loop.h"
 #include "relay.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class Session;
 
@@ -77,6 +77,6 @@ class Connection final : public IoHandler {
   std::unique_ptr<Relay> relay_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_CONNECTION_H_

@@ -14,7 +14,7 @@
 #include "relay.h"
 #include "work_pool.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 struct Core {
   Core(EgressProxyOptions given, std::unique_ptr<EventLoop> event_loop)
@@ -39,6 +39,6 @@ struct Core {
   WorkPool askers;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_CORE_H_

@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "http_head.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 // Takes as long for every guess of one length; the length is no secret.
@@ -39,4 +39,4 @@ bool Credential::MatchesPassword(std::string_view user, std::string_view passwor
   return !needed() || SameBytes(plain_, guess);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class Credential {
  public:
@@ -24,6 +24,6 @@ class Credential {
   std::string base64_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_CREDENTIAL_H_

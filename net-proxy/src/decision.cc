@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "address_policy.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 DecisionTable::DecisionTable(std::string execution_id, std::vector<NetworkTarget> targets,
                              bool gated, std::shared_ptr<EgressAuthorizer> authorizer,
@@ -95,4 +95,4 @@ std::string AllowWith(const NetworkTarget& target) {
   return absl::StrCat("--net ", NetworkTargetText(shown));
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

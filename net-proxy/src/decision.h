@@ -15,7 +15,7 @@
 #include "cordon/sdk/egress.h"
 #include "ip_address.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 // What one execution may reach. Belongs to one thread.
 class DecisionTable {
@@ -64,6 +64,6 @@ class DecisionTable {
 // How a refused target is allowed: "--net HOST:PORT", the port 443 when it is not known.
 [[nodiscard]] std::string AllowWith(const NetworkTarget& target);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_DECISION_H_

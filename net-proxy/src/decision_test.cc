@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 NetworkTarget Target(std::string_view text) { return ParseNetworkTarget(text).value(); }
@@ -163,4 +163,4 @@ TEST_CASE("overrides are read in one spelling") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -10,7 +10,7 @@
 #include "cordon/sdk/status.h"
 #include "socket_calls.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 // RFC 8305 section 5: the next address is tried beside one that does not answer.
@@ -180,4 +180,4 @@ void Dial::Finish(Result result) {
   done(std::move(result));  // This may be gone now.
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -19,7 +19,7 @@
 #include "lookups.h"
 #include "upstream_connect.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class Dial {
  public:
@@ -80,6 +80,6 @@ class Dial {
   EventLoop::TimerId stagger_ = EventLoop::kNoTimer;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_DIAL_H_

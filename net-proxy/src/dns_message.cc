@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::size_t kHeaderBytes = 12;
@@ -142,4 +142,4 @@ std::string DnsAddress(const DnsQuestion& question, const IpAddress& address,
   return out;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

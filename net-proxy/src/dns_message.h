@@ -11,7 +11,7 @@
 
 #include "ip_address.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 inline constexpr std::uint16_t kDnsTypeA = 1;
 inline constexpr std::uint16_t kDnsTypePtr = 12;
@@ -49,6 +49,6 @@ struct DnsQuestion {
 [[nodiscard]] std::string DnsAddress(const DnsQuestion& question, const IpAddress& address,
                                      std::uint32_t ttl_seconds);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_DNS_MESSAGE_H_

@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 std::string Header(int flags, int questions, int additional = 0) {
@@ -91,4 +91,4 @@ TEST_CASE("a name of 255 bytes is read and a longer one is not") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -8,7 +8,7 @@
 #include "ip_address.h"
 #include "socket_calls.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr int kMaxPerTurn = 64;
@@ -110,4 +110,4 @@ bool DnsServer::Stream::AnswerAll() {
   return true;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -14,7 +14,7 @@
 #include "event_loop.h"
 #include "listener.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class DnsServer {
  public:
@@ -55,6 +55,6 @@ class DnsServer {
   std::unordered_map<Stream*, std::unique_ptr<Stream>> streams_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_DNS_SERVER_H_

@@ -11,7 +11,7 @@
 
 #include "cordon/sdk/status.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 void TaskQueue::Post(std::function<void()> task) {
   const std::lock_guard lock(mutex_);
@@ -180,4 +180,4 @@ int EventLoop::WaitMilliseconds() const {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "cordon/sdk/unique_fd.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 using SteadyClock = std::chrono::steady_clock;
 using SteadyTime = SteadyClock::time_point;
@@ -111,6 +111,6 @@ class EventLoop {
   std::thread thread_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_EVENT_LOOP_H_

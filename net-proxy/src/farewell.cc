@@ -7,7 +7,7 @@
 
 #include "socket_calls.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::chrono::milliseconds kTimeout{1000};
@@ -50,4 +50,4 @@ void Farewell::End() {
   over_(this);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

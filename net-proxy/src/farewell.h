@@ -12,7 +12,7 @@
 #include "cordon/sdk/unique_fd.h"
 #include "event_loop.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class Farewell final : public IoHandler {
  public:
@@ -36,6 +36,6 @@ class Farewell final : public IoHandler {
   EventLoop::TimerId deadline_ = EventLoop::kNoTimer;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_FAREWELL_H_

@@ -10,7 +10,7 @@
 #include "socket_calls.h"
 #include "socks5.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::size_t kReadBytes = 16 * 1024;
@@ -208,4 +208,4 @@ void FrontConnection::Leave() {
   session_.RemoveFront(this);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -16,7 +16,7 @@
 #include "event_loop.h"
 #include "http_head.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class Session;
 
@@ -59,6 +59,6 @@ class FrontConnection final : public IoHandler {
   bool is_over_ = false;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_FRONT_CONNECTION_H_

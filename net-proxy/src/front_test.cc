@@ -11,7 +11,7 @@
 #include "proxy_testing.h"
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 // An explicit front for `targets`; its clients are on the host.
@@ -271,4 +271,4 @@ TEST_CASE("a front refuses what it cannot be") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

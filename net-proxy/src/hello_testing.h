@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 inline std::string Big(std::size_t value, std::size_t width) {
   std::string out;
@@ -48,6 +48,6 @@ inline std::string HelloFor(std::string_view name) {
   return Records(HelloMessage(Extension(43, std::string("\2\3\4", 3)) + ServerName(name)));
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_HELLO_TESTING_H_

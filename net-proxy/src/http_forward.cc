@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "cordon/sdk/status.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 absl::Status Malformed(std::string_view what) { return MakeError(ErrorCode::kInvalidTarget, what); }
@@ -91,4 +91,4 @@ std::string_view ProxyAuthorization(const HttpHead& head) {
   return value;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -10,7 +10,7 @@
 #include "cordon/sdk/network_target.h"
 #include "http_head.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 // Where a request in absolute form goes, port 80 by default. kInvalidTarget with words for the
 // client: another scheme, another form, a Host that is another one than the target's.
@@ -26,6 +26,6 @@ void AppendOriginHead(const HttpHead& head, std::string& out);
 // The value of Proxy-Authorization; empty when there is none or more than one.
 [[nodiscard]] std::string_view ProxyAuthorization(const HttpHead& head);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_HTTP_FORWARD_H_

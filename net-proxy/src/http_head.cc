@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::size_t kMaxFields = 256;
@@ -263,4 +263,4 @@ bool HttpTargetAuthority(std::string_view target, std::string_view& authority, b
   return true;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

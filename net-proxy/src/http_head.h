@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 struct HttpField {
   std::string_view name;
@@ -71,6 +71,6 @@ struct HttpHeadResult {
 // True when the comma-separated list has `token`.
 [[nodiscard]] bool ListHasToken(std::string_view list, std::string_view token);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_HTTP_HEAD_H_

@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 using State = HttpHeadResult::State;
@@ -176,4 +176,4 @@ TEST_CASE("the authority of an absolute target ends before its path") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

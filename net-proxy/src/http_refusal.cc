@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_format.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 std::string_view Phrase(int status) {
@@ -35,4 +35,4 @@ std::string HttpRefusalAnswer(int status, std::string_view text, std::string_vie
       status, Phrase(status), text.size(), fields, text);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

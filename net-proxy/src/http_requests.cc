@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::size_t kMaxChunkLineBytes = 256;
@@ -139,4 +139,4 @@ HttpSwitch::Answer HttpSwitch::Feed(std::string_view bytes) {
   }
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -11,7 +11,7 @@
 
 #include "http_head.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class HttpRequests {
  public:
@@ -63,6 +63,6 @@ class HttpSwitch {
   std::string head_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_HTTP_REQUESTS_H_

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 IpAddress FromV6(const in6_addr& address) {
@@ -94,4 +94,4 @@ Endpoint FromSocketAddress(const SocketAddress& address) {
   return endpoint;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 struct IpAddress {
   std::array<std::uint8_t, 16> bytes{};  // Network order; IPv4 in the first four.
@@ -52,6 +52,6 @@ struct SocketAddress {
 // Port 0 of 0.0.0.0 for other families. Mapped addresses become IPv4.
 [[nodiscard]] Endpoint FromSocketAddress(const SocketAddress& address);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_IP_ADDRESS_H_

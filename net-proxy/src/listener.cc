@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 // So that a flood on one listener leaves the others their turn.
@@ -61,4 +61,4 @@ void Listener::OnIo(std::uint32_t /*events*/) {
   }
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

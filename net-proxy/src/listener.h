@@ -8,7 +8,7 @@
 #include "cordon/sdk/unique_fd.h"
 #include "event_loop.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class Listener final : public IoHandler {
  public:
@@ -36,6 +36,6 @@ class Listener final : public IoHandler {
   EventLoop::TimerId retry_ = EventLoop::kNoTimer;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_LISTENER_H_

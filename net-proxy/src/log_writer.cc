@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 LogWriter::LogWriter(std::shared_ptr<LogSink> sink) : sink_(std::move(sink)) {
   if (sink_ == nullptr) return;
@@ -55,4 +55,4 @@ void LogWriter::Run() {
   }
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

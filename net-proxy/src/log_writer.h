@@ -13,7 +13,7 @@
 
 #include "cordon/sdk/log_sink.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class LogWriter {
  public:
@@ -40,6 +40,6 @@ class LogWriter {
   std::thread thread_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_LOG_WRITER_H_

@@ -10,7 +10,7 @@
 #include "cordon/sdk/status.h"
 #include "ip_address.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 absl::StatusOr<std::vector<std::string>> LookUpAddresses(const std::string& name) {
   addrinfo hints{};
@@ -76,4 +76,4 @@ void Lookups::Finish(const std::string& name, const Result& result) {
   waiting_.erase(found);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

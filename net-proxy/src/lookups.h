@@ -16,7 +16,7 @@
 #include "event_loop.h"
 #include "work_pool.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 using LookupFunction = std::function<absl::StatusOr<std::vector<std::string>>(const std::string&)>;
 
@@ -51,6 +51,6 @@ class Lookups {
   WorkPool pool_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_LOOKUPS_H_

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint32_t kPrefix = 198U << 24 | 18U << 16;  // kSyntheticPrefix of the sdk.
@@ -31,4 +31,4 @@ bool NameTable::IsSynthetic(const IpAddress& address) const {
   return !address.is_v6 && (address.V4Value() & kMask) == kPrefix;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -13,7 +13,7 @@
 
 #include "ip_address.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class NameTable {
  public:
@@ -31,6 +31,6 @@ class NameTable {
   std::unordered_map<std::string, std::uint32_t> index_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_NAME_TABLE_H_

@@ -25,7 +25,7 @@
 #include "ip_address.h"
 #include "socket_calls.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 struct Request {
@@ -336,4 +336,4 @@ bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -19,7 +19,7 @@
 #include "cordon/sdk/egress.h"
 #include "cordon/sdk/unique_fd.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 // A process of its own holds the namespace and hands out sockets of it.
 class TestNetwork final : public SandboxNetwork {
@@ -93,6 +93,6 @@ std::string Resolve(SandboxNetwork& network, std::string_view name, std::uint16_
 // Waits up to five seconds for `condition`.
 bool Eventually(const std::function<bool()>& condition);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_NETWORK_TESTING_H_

@@ -11,7 +11,7 @@
 #include "session_record.h"
 
 namespace cordon {
-namespace internal {
+namespace internal::egress {
 namespace {
 
 // RFC 3986 section 2.1. False for a `%` without two digits, and for a control character.
@@ -118,7 +118,7 @@ class Proxy final : public NetProxy {
 };
 
 }  // namespace
-}  // namespace internal
+}  // namespace internal::egress
 
 absl::StatusOr<EgressOverride> ParseEgressOverride(std::string_view text) {
   const std::size_t equals = text.find('=');
@@ -148,7 +148,7 @@ absl::StatusOr<EgressRoute> ParseEgressRoute(std::string_view text) {
   if (text.ends_with('/')) text.remove_suffix(1);
   EgressRoute route;
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
-    if (!internal::PercentDecode(text.substr(0, at), route.credential)) return malformed;
+    if (!internal::egress::PercentDecode(text.substr(0, at), route.credential)) return malformed;
     if (route.credential.find(':') == std::string::npos) return malformed;
     text.remove_prefix(at + 1);
   }
@@ -160,10 +160,11 @@ absl::StatusOr<EgressRoute> ParseEgressRoute(std::string_view text) {
 }
 
 absl::StatusOr<std::unique_ptr<NetProxy>> NewEgressProxy(EgressProxyOptions options) {
-  absl::StatusOr<std::unique_ptr<internal::EventLoop>> loop = internal::EventLoop::Create();
+  absl::StatusOr<std::unique_ptr<internal::egress::EventLoop>> loop =
+      internal::egress::EventLoop::Create();
   if (!loop.ok()) return loop.status();
-  return std::make_unique<internal::Proxy>(
-      std::make_shared<internal::Core>(std::move(options), *std::move(loop)));
+  return std::make_unique<internal::egress::Proxy>(
+      std::make_shared<internal::egress::Core>(std::move(options), *std::move(loop)));
 }
 
 }  // namespace cordon

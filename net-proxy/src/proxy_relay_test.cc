@@ -13,7 +13,7 @@
 #include "socket_calls.h"
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 const std::string kKeep = "GET / HTTP/1.1\r\nHost: granted.test\r\n\r\n";
@@ -300,4 +300,4 @@ TEST_CASE("closing a session ends its connections and frees its ports") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -12,7 +12,7 @@
 #include "socket_calls.h"
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 const std::string kRequest = "GET / HTTP/1.1\r\nHost: granted.test\r\nConnection: close\r\n\r\n";
@@ -373,4 +373,4 @@ TEST_CASE("each connection and the first refusal of each target are in the log")
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

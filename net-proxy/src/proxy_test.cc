@@ -8,7 +8,7 @@
 #include "proxy_testing.h"
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr const char* kRequest =
@@ -97,4 +97,4 @@ TEST_CASE("a plan with any port of a target is refused with words") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -14,7 +14,7 @@
 #include "cordon/net-proxy/proxy.h"
 #include "network_testing.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 inline NetworkTarget Target(std::string_view text) { return ParseNetworkTarget(text).value(); }
 
@@ -58,6 +58,6 @@ struct Served {
   }
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_PROXY_TESTING_H_

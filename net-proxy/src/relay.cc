@@ -9,7 +9,7 @@
 
 #include "socket_calls.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
@@ -392,4 +392,4 @@ void Relay::End() {
   ended_(outcome_);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -21,7 +21,7 @@
 #include "event_loop.h"
 #include "splice_pipe.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class Relay {
  public:
@@ -141,6 +141,6 @@ class Relay {
   std::function<void(Outcome&)> ended_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_RELAY_H_

@@ -12,7 +12,7 @@
 #include "cordon/sdk/status.h"
 #include "socket_calls.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint16_t kDnsPort = 53;
@@ -376,4 +376,4 @@ void Session::Log(std::vector<std::pair<std::string, std::string>> fields) {
   core_.log.Append({"egress", plan_.execution_id, std::move(fields)});
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

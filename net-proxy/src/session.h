@@ -27,7 +27,7 @@
 #include "session_record.h"
 #include "syn_watch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 // Made and bound by any one thread; from `Open` on it belongs to the loop's.
 class Session {
@@ -115,6 +115,6 @@ class Session {
   std::shared_ptr<Session*> self_;  // So that a late answer finds out that nobody is here.
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_SESSION_H_

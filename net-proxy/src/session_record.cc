@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 bool SessionRecord::Deny(const std::string& target, const std::string& reason,
                          const std::string& allow_with) {
@@ -52,4 +52,4 @@ std::vector<NetworkTarget> SessionRecord::Used() const {
   return {used_.begin(), used_.end()};
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -13,7 +13,7 @@
 #include "cordon/sdk/denial.h"
 #include "cordon/sdk/network_target.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class SessionRecord {
  public:
@@ -41,6 +41,6 @@ class SessionRecord {
   std::set<NetworkTarget> used_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_SESSION_RECORD_H_

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/status.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr int kBacklog = 1024;
@@ -86,4 +86,4 @@ void SetResetOnClose(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -14,7 +14,7 @@
 #include "cordon/sdk/unique_fd.h"
 #include "ip_address.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 // A non-blocking socket of the calling process's own network namespace.
 [[nodiscard]] absl::StatusOr<UniqueFd> MakeHostSocket(int family, int type);
@@ -41,6 +41,6 @@ void SetKeepAlive(int fd);
 // The next close sends a reset (socket(7), SO_LINGER).
 void SetResetOnClose(int fd);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_SOCKET_CALLS_H_

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ip_address.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint8_t kVersion = 5;
@@ -101,4 +101,4 @@ std::string SocksReplyBytes(SocksReply reply) {
   return bytes;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

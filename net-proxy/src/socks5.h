@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 enum class SocksState : std::uint8_t { kMalformed = 0, kNeedMore, kComplete };
 
@@ -54,6 +54,6 @@ enum class SocksReply : std::uint8_t {
 [[nodiscard]] SocksRequest ParseSocksRequest(std::string_view bytes);
 [[nodiscard]] std::string SocksReplyBytes(SocksReply reply);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_SOCKS5_H_

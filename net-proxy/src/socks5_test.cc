@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 std::string Bytes(const char* text, std::size_t size) { return {text, size}; }
@@ -61,4 +61,4 @@ TEST_CASE("a request names its target in each form of address") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

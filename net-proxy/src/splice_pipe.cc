@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 std::unique_ptr<SplicePipe> SplicePipes::Borrow() {
   if (lent_ >= kMaxPipes) return nullptr;
@@ -32,4 +32,4 @@ void SplicePipes::Return(std::unique_ptr<SplicePipe> pipe) {
   if (pipe->held == 0) free_.push_back(std::move(pipe));
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -11,7 +11,7 @@
 
 #include "cordon/sdk/unique_fd.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 struct SplicePipe {
   UniqueFd out;
@@ -34,6 +34,6 @@ class SplicePipes {
   std::vector<std::unique_ptr<SplicePipe>> free_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_SPLICE_PIPE_H_

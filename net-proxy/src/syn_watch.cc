@@ -14,7 +14,7 @@
 
 #include "cordon/sdk/status.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint8_t kTcp = 6;
@@ -131,4 +131,4 @@ bool SynWatch::IsAgain(const Syn& syn) {
   return false;
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

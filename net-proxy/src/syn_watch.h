@@ -16,7 +16,7 @@
 #include "event_loop.h"
 #include "ip_address.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 struct Syn {
   Endpoint target;
@@ -54,6 +54,6 @@ class SynWatch final : public IoHandler {
   std::size_t next_recent_ = 0;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_SYN_WATCH_H_

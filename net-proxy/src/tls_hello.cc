@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint8_t kRecordHandshake = 22;
@@ -133,4 +133,4 @@ ClientHello ParseClientHello(std::string_view bytes, std::size_t max_bytes) {
   return NeedMore();
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 struct ClientHello {
   enum class State : std::uint8_t {
@@ -32,6 +32,6 @@ struct ClientHello {
 // A fatal alert access_denied(49) in a plaintext record (RFC 8446 sections 5.1 and 6).
 inline constexpr std::string_view kTlsAccessDenied("\x15\x03\x03\x00\x02\x02\x31", 7);
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_TLS_HELLO_H_

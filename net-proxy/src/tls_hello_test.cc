@@ -5,7 +5,7 @@
 #include "hello_testing.h"
 #include "support/catch.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 using State = ClientHello::State;
@@ -85,4 +85,4 @@ TEST_CASE("a hello longer than the limit is malformed before it has all come") {
 }
 
 }  // namespace
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -11,7 +11,7 @@
 #include "cordon/sdk/command.h"
 #include "socket_calls.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 16 * 1024;
@@ -91,4 +91,4 @@ void UpstreamConnect::Finish(std::string problem) {
   done(std::move(fd_), std::move(problem));  // This may be gone now.
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

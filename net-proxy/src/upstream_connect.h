@@ -12,7 +12,7 @@
 #include "cordon/sdk/unique_fd.h"
 #include "event_loop.h"
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 // The request. `credential` is `USER:PASSWORD`, or empty.
 [[nodiscard]] std::string ConnectRequest(const NetworkTarget& target, std::string_view credential);
@@ -51,6 +51,6 @@ class UpstreamConnect final : public IoHandler {
   Done done_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_UPSTREAM_CONNECT_H_

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 struct WorkPool::Shared {
   explicit Shared(std::size_t max) : max_threads(max) {}
@@ -64,4 +64,4 @@ void WorkPool::Submit(std::function<void()> work) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress

@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-namespace cordon::internal {
+namespace cordon::internal::egress {
 
 class WorkPool {
  public:
@@ -26,6 +26,6 @@ class WorkPool {
   std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace cordon::internal
+}  // namespace cordon::internal::egress
 
 #endif  // CORDON_NET_PROXY_SRC_WORK_POOL_H_

@@ -10,7 +10,7 @@
 #include "syn_watch.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace cordon::internal;
+  using namespace cordon::internal::egress;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   (void)ParseSyn(bytes);
   const auto question = ParseDnsQuestion(bytes);

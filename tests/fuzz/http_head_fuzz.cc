@@ -10,7 +10,7 @@
 
 namespace {
 
-using cordon::internal::ClientInspector;
+using cordon::internal::egress::ClientInspector;
 
 struct Run {
   std::string out;
@@ -18,7 +18,7 @@ struct Run {
 };
 
 Run Feed(std::string_view bytes, std::size_t piece, bool is_forward) {
-  cordon::internal::InspectorRules rules;
+  cordon::internal::egress::InspectorRules rules;
   rules.host = "a.test";
   rules.port = 80;
   rules.max_head_bytes = 4096;

@@ -8,7 +8,7 @@
 #include "socks5.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace cordon::internal;
+  using namespace cordon::internal::egress;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const SocksGreeting greeting = ParseSocksGreeting(bytes);
   if (greeting.state == SocksState::kComplete && greeting.size > size) std::abort();

@@ -39,6 +39,7 @@ void AddDoctorCommand(CLI::App& root, Invocation& invocation);
 void AddRulesCommand(CLI::App& root, Invocation& invocation);
 void AddAuditCommand(CLI::App& root, Invocation& invocation);
 void AddMcpCommand(CLI::App& root, Invocation& invocation);
+void AddProxyCommand(CLI::App& root, Invocation& invocation);
 
 // One line on standard error: "cordon: MESSAGE". Line breaks and control characters are escaped.
 void PrintError(std::string_view message);

@@ -77,6 +77,7 @@ int Main(int argc, char** argv) {
   AddRulesCommand(root, invocation);
   AddAuditCommand(root, invocation);
   AddMcpCommand(root, invocation);
+  AddProxyCommand(root, invocation);
 
   try {
     std::vector<std::string> arguments = SplitAtSeparator(argc, argv, invocation);
