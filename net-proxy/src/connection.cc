@@ -126,10 +126,16 @@ Relay::Options Connection::RelayOptions() {
 
 void Connection::OnRelayEnded(Relay::Outcome& outcome) {
   Log(outcome.refused ? absl::StrCat("refused: ", outcome.refusal.reason) : "allowed", outcome);
+  NoteProtocol();
   if (outcome.client.valid()) {
     session_.AcceptAtFront(std::move(outcome.client), std::move(outcome.rest), true);
   }
   session_.Remove(this);
+}
+
+void Connection::NoteProtocol() const {
+  const bool is_target = kind_ == Kind::kTarget && relay_ != nullptr;
+  if (is_target && relay_->names_no_host()) session_.MarkUsedByAddress(target_);
 }
 
 void Connection::RecordRefusal(const ClientInspector::Refusal& refusal) {

@@ -51,6 +51,9 @@ class Connection final : public IoHandler {
 
   [[nodiscard]] const NetworkTarget& target() const { return target_; }
 
+  // Tells the session when what was said so far names no host.
+  void NoteProtocol() const;
+
  private:
   void OnIo(std::uint32_t events) override;
   void StartDial();

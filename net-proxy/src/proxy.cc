@@ -51,6 +51,13 @@ class ServedSession final : public EgressFront {
     return record_->Denials();
   }
   [[nodiscard]] std::vector<NetworkTarget> Used() const override { return record_->Used(); }
+  [[nodiscard]] std::vector<NetworkTarget> UsedByAddress() const override {
+    core_->loop->RunAndWait([this] {
+      session_->CatchUp();
+      session_->NoteProtocols();
+    });
+    return record_->UsedByAddress();
+  }
   [[nodiscard]] std::uint16_t port() const override { return port_; }
 
  private:
@@ -74,6 +81,8 @@ absl::Status CheckPlan(const EgressPlan& plan) {
 class Proxy final : public NetProxy {
  public:
   explicit Proxy(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+
+  [[nodiscard]] bool HasAuthorizer() const override { return core_->options.authorizer != nullptr; }
 
   absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
       EgressPlan plan, std::shared_ptr<SandboxNetwork> network) override {

@@ -392,4 +392,10 @@ void Relay::End() {
   ended_(outcome_);
 }
 
+bool Relay::names_no_host() const {
+  if (inspector_ == nullptr) return false;
+  const std::string_view protocol = inspector_->protocol();
+  return protocol == "other" || (protocol.empty() && server_first_);
+}
+
 }  // namespace cordon::internal::egress

@@ -68,6 +68,9 @@ class Relay {
   // False when the kernel cannot watch the sockets; then `ended` is not called.
   [[nodiscard]] bool Start();
 
+  // Whether a protocol that names no host has begun: only the address was checked.
+  [[nodiscard]] bool names_no_host() const;
+
  private:
   struct Side final : IoHandler {
     void OnIo(std::uint32_t events) override;

@@ -372,6 +372,16 @@ void Session::MarkUsed(const NetworkTarget& target) {
   }
 }
 
+void Session::NoteProtocols() {
+  for (const auto& [raw, connection] : connections_) connection->NoteProtocol();
+}
+
+void Session::MarkUsedByAddress(const NetworkTarget& target) {
+  if (const auto granted = decisions_.CoveringTarget(target); granted.has_value()) {
+    record_->UseByAddress(*granted);
+  }
+}
+
 void Session::Log(std::vector<std::pair<std::string, std::string>> fields) {
   core_.log.Append({"egress", plan_.execution_id, std::move(fields)});
 }

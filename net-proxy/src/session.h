@@ -48,6 +48,8 @@ class Session {
 
   // Takes note of what the command did before this call and nobody looked at yet.
   void CatchUp();
+  // Of the connections that are open: those that ended did it by themselves.
+  void NoteProtocols();
 
   // For the connections.
   [[nodiscard]] EventLoop& loop() { return *core_.loop; }
@@ -59,6 +61,7 @@ class Session {
   void Ask(Connection& connection);
   void Deny(const NetworkTarget& target, const std::string& reason, const std::string& allow_with);
   void MarkUsed(const NetworkTarget& target);
+  void MarkUsedByAddress(const NetworkTarget& target);
   void Log(std::vector<std::pair<std::string, std::string>> fields);
   // Destroys it at the end of the round.
   void Remove(Connection* connection);

@@ -34,6 +34,11 @@ void SessionRecord::Use(const NetworkTarget& target) {
   used_.insert(target);
 }
 
+void SessionRecord::UseByAddress(const NetworkTarget& target) {
+  const std::lock_guard lock(mutex_);
+  used_by_address_.insert(target);
+}
+
 std::vector<Denial> SessionRecord::Denials() const {
   const std::lock_guard lock(mutex_);
   std::vector<Denial> list;
@@ -50,6 +55,11 @@ std::vector<Denial> SessionRecord::Denials() const {
 std::vector<NetworkTarget> SessionRecord::Used() const {
   const std::lock_guard lock(mutex_);
   return {used_.begin(), used_.end()};
+}
+
+std::vector<NetworkTarget> SessionRecord::UsedByAddress() const {
+  const std::lock_guard lock(mutex_);
+  return {used_by_address_.begin(), used_by_address_.end()};
 }
 
 }  // namespace cordon::internal::egress

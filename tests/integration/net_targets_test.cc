@@ -163,6 +163,24 @@ TEST_CASE("a published port and the network behind it end with a cordon that is 
   CHECK(Within(std::chrono::seconds(5), [&] { return ground.RunUnconfined(ask).status == 7; }));
 }
 
+TEST_CASE("the report says which targets were bound by their address alone") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  const Words policy = Granting("granted.test:80", server);
+  constexpr char kByAddress[] = "bound by their address alone: granted.test:80";
+  const CordonRun raw =
+      RunText(ground, policy,
+              "python3 -c \"import socket; s = socket.create_connection(("
+              "'granted.test', 80), 8); s.sendall(b'raw and no HTTP\\n\\r\\n\\r\\n'); "
+              "print(s.recv(999))\"");
+  Expect(raw).Status(0).Out("greetings");
+  CHECK(Has(raw.report.dump(), kByAddress));
+  const CordonRun named = RunText(ground, policy, kFetch);
+  Expect(named).Status(0);
+  CHECK_FALSE(Has(named.report.dump(), kByAddress));
+}
+
 TEST_CASE("the report's network bits hold for a served network and each entry is covered") {
   const Ground ground;
   const Listener server(Listener::Kind::kTcp);
