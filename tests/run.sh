@@ -4,7 +4,7 @@
 #   tests/run.sh [CTEST-ARGUMENT...]    packages, format check, build, tests; for example: tests/run.sh -R '^gate[.]'
 #   tests/run.sh --as-nobody [...]      the same tests as the user nobody (needs root)
 #   tests/run.sh --asan [--modules] [...]  with AddressSanitizer and UndefinedBehaviorSanitizer; all, or the modules' own
-#   tests/run.sh --tsan [...]           gate and sandbox with ThreadSanitizer
+#   tests/run.sh --tsan [...]           gate, sandbox and net-proxy with ThreadSanitizer
 #   tests/run.sh --fuzz [SECONDS]       each fuzz target for that long (default 30), from its corpus
 #   tests/run.sh --cases [--as-nobody] [PATTERN]
 #                                       the acceptance cases of ../shared/cases, where that folder exists
@@ -147,11 +147,12 @@ run_sanitized() { # PRESET [CTEST-ARGUMENT...]
   local preset=$1 targets=() choice=(-LE '^(install|boundaries)$')
   shift
   # Where threads share anything; a build of the rest would show nothing and take minutes.
-  [ "$preset" != tsan ] || targets=(gate_test sandbox_test) choice=(-L '^(gate|sandbox)$')
+  [ "$preset" != tsan ] || targets=(gate_test sandbox_test net-proxy_test) choice=(-L '^(gate|sandbox|net-proxy)$')
   # Within CI's time: the modules' own tests. The whole suite is what a person gets.
   if [ "$preset" = asan ] && [ "${1-}" = --modules ]; then
     shift
-    targets=(sdk_test gate_test sandbox_test bash_test cli_test) choice=(-L '^(sdk|gate|sandbox|bash|cli)$')
+    targets=(sdk_test gate_test sandbox_test net-proxy_test bash_test cli_test)
+    choice=(-L '^(sdk|gate|sandbox|net-proxy|bash|cli)$')
   fi
   # ThreadSanitizer of these compilers does not start where the kernel randomises more bits than it knows. Test
   # programs also run while they are built.

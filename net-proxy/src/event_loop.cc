@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <condition_variable>
+#include <system_error>
 
 #include "cordon/sdk/status.h"
 
@@ -57,12 +58,22 @@ absl::StatusOr<std::unique_ptr<EventLoop>> EventLoop::Create() {
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
   EventLoop* const raw = loop.get();
-  loop->thread_ = std::thread([raw] { raw->Run(); });
+  bool started = true;
+  try {
+    loop->thread_ = std::thread([raw] { raw->Run(); });
+  } catch (const std::system_error&) {
+    started = false;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!started) {
+    return MakeError(ErrorCode::kUnavailable,
+                     "the host gives no thread to the egress proxy: see the limit on processes");
+  }
   return loop;
 }
 
 EventLoop::~EventLoop() {
+  if (!thread_.joinable()) return;
   tasks_->Post([this] { stopping_ = true; });
   thread_.join();
   tasks_->Close();

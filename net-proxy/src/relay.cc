@@ -60,7 +60,8 @@ Relay::~Relay() {
 }
 
 bool Relay::Start() {
-  SetTimer(first_byte_timeout_);
+  // A silent connection that is not looked at may stay silent, as it could without us.
+  if (!raw_) SetTimer(first_byte_timeout_);
   return loop_.Watch(client_.fd.get(), kEdges, &client_) &&
          loop_.Watch(server_.fd.get(), kEdges, &server_);
 }

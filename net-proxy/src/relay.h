@@ -34,7 +34,8 @@ class Relay {
     std::string greeting;
     // Of the client, read already.
     std::string early;
-    // Ends a relay on which nothing went on in either direction for so long after its start.
+    // With an inspector: ends a relay on which nothing went on in either direction for so long
+    // after its start.
     std::chrono::milliseconds first_byte_timeout{30'000};
   };
   struct Outcome {

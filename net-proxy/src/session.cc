@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::uint16_t kDnsPort = 53;
 constexpr std::uint32_t kTtlSeconds = 60;
+// A command that tries many targets must not bury a person in questions.
+constexpr std::size_t kMaxQuestions = 32;
 // Where connections are held when nobody decided yet: a listener has one port.
 constexpr std::uint16_t kPortsToAskAbout[] = {22,   80,   443,  3000, 3306, 5000,
                                               5432, 6379, 8000, 8080, 8443, 9418};
@@ -282,7 +284,10 @@ void Session::Remove(Connection* connection) {
 }
 
 void Session::Ask(Connection& connection) {
-  const NetworkTarget& target = connection.target();
+  const NetworkTarget target = connection.target();
+  if (questions_.size() >= kMaxQuestions && !questions_.contains(target)) {
+    return connection.OnDecision({EgressVerdict::kDeny, "too many questions wait for an answer"});
+  }
   const auto [question, is_new] = questions_.try_emplace(target);
   question->second.waiting.push_back(&connection);
   if (!is_new) return;
