@@ -1,11 +1,20 @@
 #include "cordon/gate/approver.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/unique_fd.h"
@@ -24,17 +33,81 @@ bool TerminalHasColor() {
   return term != nullptr && std::string_view(term) != "dumb" && std::getenv("NO_COLOR") == nullptr;
 }
 
-}  // namespace
+// The terminal behind /dev/tty under its own name; invalid where it has none here. All terminals
+// share /dev/tty, so that a lock on that would be one for all of them.
+UniqueFd OpenByName(int controlling) {
+  unsigned int device = 0;
+  if (ioctl(controlling, TIOCGDEV, &device) != 0) return UniqueFd();
+  constexpr unsigned int kFirstPtsMajor =
+      136;  // To 143, see Documentation/admin-guide/devices.txt.
+  constexpr unsigned int kPtsMajors = 8;
+  const unsigned int pts = major(device) - kFirstPtsMajor;
+  const std::string name = pts < kPtsMajors
+                               ? "/dev/pts/" + std::to_string(pts * 256 + minor(device))
+                               : "/dev/tty" + std::to_string(minor(device));
+  UniqueFd terminal(open(name.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  struct stat info {};
+  const bool same = terminal.valid() && fstat(terminal.get(), &info) == 0 && info.st_rdev == device;
+  return same ? std::move(terminal) : UniqueFd();
+}
 
-absl::StatusOr<ApprovalAnswer> TerminalApprover::Ask(const ApprovalCard& card,
-                                                     std::stop_token stop) {
-  const UniqueFd terminal(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+// Waits until no other program asks on the terminal; closing the descriptor gives the turn up.
+absl::Status AwaitTurn(int terminal, std::chrono::steady_clock::time_point expires,
+                       const std::stop_token& stop) {
+  while (flock(terminal, LOCK_EX | LOCK_NB) != 0) {
+    // Where there are no locks there is no turn to wait for.
+    if (errno != EWOULDBLOCK && errno != EINTR) return absl::OkStatus();
+    if (stop.stop_requested()) return MakeError(ErrorCode::kCancelled, "cancelled");
+    if (std::chrono::steady_clock::now() >= expires) {
+      return MakeError(ErrorCode::kApprovalTimedOut,
+                       "another question stood on the terminal for all of the time");
+    }
+    (void)poll(nullptr, 0, 20);
+  }
+  return absl::OkStatus();
+}
+
+struct AskingTerminal {
+  UniqueFd terminal;
+  UniqueFd turn;
+};
+
+// Opens the controlling terminal, if this program may ask there, when it is its turn.
+absl::StatusOr<AskingTerminal> OpenTerminal(std::chrono::steady_clock::time_point expires,
+                                            const std::stop_token& stop) {
+  AskingTerminal asking;
+  UniqueFd& terminal = asking.terminal;
+  terminal = UniqueFd(open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!terminal.valid()) return NobodyThere("there is no terminal");
   if (tcgetpgrp(terminal.get()) != getpgrp()) {
     return NobodyThere("the terminal belongs to another job");
   }
+  asking.turn = OpenByName(terminal.get());
+  if (!asking.turn.valid()) return asking;
+  if (absl::Status status = AwaitTurn(asking.turn.get(), expires, stop); !status.ok()) {
+    return status;
+  }
+  return asking;
+}
+
+}  // namespace
+
+absl::StatusOr<ApprovalAnswer> TerminalApprover::Ask(const ApprovalCard& card,
+                                                     std::stop_token stop) {
+  const absl::StatusOr<AskingTerminal> asking = OpenTerminal(card.expires, stop);
+  if (!asking.ok()) return asking.status();
   const bool color = options_.color && TerminalHasColor();
-  return internal::AskOnTerminal(terminal.get(), card, {options_.guard, color}, stop);
+  return internal::AskOnTerminal(asking->terminal.get(), card, {options_.guard, color}, stop);
+}
+
+absl::StatusOr<std::vector<ApprovalAnswer>> TerminalApprover::AskTogether(
+    absl::Span<const ApprovalCard> cards, std::stop_token stop) {
+  if (cards.empty()) return std::vector<ApprovalAnswer>();
+  const absl::StatusOr<AskingTerminal> asking = OpenTerminal(cards.front().expires, stop);
+  if (!asking.ok()) return asking.status();
+  const bool color = options_.color && TerminalHasColor();
+  return internal::AskTogetherOnTerminal(asking->terminal.get(), cards, {options_.guard, color},
+                                         stop);
 }
 
 absl::StatusOr<ApprovalAnswer> CallbackApprover::Ask(const ApprovalCard& card,

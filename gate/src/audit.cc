@@ -11,8 +11,10 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "audit_chain.h"
+#include "audit_files.h"
 #include "cordon/sdk/command.h"
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/unique_fd.h"
@@ -81,53 +83,127 @@ std::optional<std::string> LastLine(int fd, std::uint64_t size) {
   return start == std::string::npos ? tail : tail.substr(start + 1);
 }
 
+// More than one rotation by others while this one waits for the lock is rare.
+constexpr int kMaxReopens = 16;
+
 class FileAuditLog final : public AuditLog {
  public:
-  FileAuditLog(std::string path, AuditOptions options, UniqueFd log, UniqueFd head)
-      : path_(std::move(path)),
-        options_(std::move(options)),
-        log_(std::move(log)),
-        head_(std::move(head)) {
+  FileAuditLog(std::string path, AuditOptions options, UniqueFd head)
+      : path_(std::move(path)), options_(std::move(options)), head_(std::move(head)) {
     if (!options_.clock) options_.clock = std::chrono::system_clock::now;
   }
 
   absl::Status Append(const LogRecord& record) override {
-    const std::lock_guard lock(mutex_);
-    const FileLock file_lock(log_.get());
-    if (!file_lock.held()) return LogError(path_, "cannot be locked", errno);
-    if (absl::Status status = FindEnd(); !status.ok()) return status;
-    const ChainLine next = internal::MakeChainLine(end_, record, options_.clock());
-    return Write(next);
+    return WithEnd([&] {
+      const ChainLine next = internal::MakeChainLine(end_, record, options_.clock());
+      return Write(next);
+    });
   }
 
   // Checks that there is a chain to continue.
   absl::Status CheckEnd() {
-    const std::lock_guard lock(mutex_);
-    const FileLock file_lock(log_.get());
-    if (!file_lock.held()) return LogError(path_, "cannot be locked", errno);
-    return FindEnd();
+    return WithEnd([] { return absl::OkStatus(); });
   }
 
  private:
+  // `act` with the lock of the current file held, `end_` and `size_` up to date, and room in it.
+  template <typename Act>
+  absl::Status WithEnd(const Act& act) {
+    const std::lock_guard lock(mutex_);
+    for (int attempt = 0; attempt < kMaxReopens; ++attempt) {
+      if (!log_.valid()) {
+        if (absl::Status status = Open(); !status.ok()) return status;
+      }
+      const FileLock file_lock(log_.get());
+      if (!file_lock.held()) return LogError(path_, "cannot be locked", errno);
+      if (!IsCurrent()) {
+        stale_ = std::move(log_);  // Its lock is given up when this round ends.
+        continue;
+      }
+      if (absl::Status status = FindEnd(); !status.ok()) return status;
+      if (options_.max_file_bytes > 0 && size_ >= options_.max_file_bytes) {
+        if (absl::Status status = Rotate(); !status.ok()) return status;
+        stale_ = std::move(log_);
+        continue;
+      }
+      if (size_ == 0 && end_.seq > 0) {
+        if (absl::Status status = WriteRotated(); !status.ok()) return status;
+      }
+      return act();
+    }
+    return LogError(path_, "is rotated again and again by another program");
+  }
+
+  absl::Status Open() {
+    absl::StatusOr<UniqueFd> log = OpenOwnFile(path_, O_RDWR | O_APPEND);
+    if (!log.ok()) return log.status();
+    log_ = *std::move(log);
+    known_ = false;
+    return absl::OkStatus();
+  }
+
+  // Whether the open file is still the one behind the path.
+  [[nodiscard]] bool IsCurrent() const {
+    struct stat open_file {};
+    struct stat named {};
+    return fstat(log_.get(), &open_file) == 0 && lstat(path_.c_str(), &named) == 0 &&
+           open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+  }
+
+  absl::Status Rotate() {
+    std::vector<std::uint64_t> numbers = internal::RotatedNumbers(path_);
+    const std::uint64_t next = numbers.empty() ? 1 : numbers.back() + 1;
+    if (rename(path_.c_str(), internal::RotatedPath(path_, next).c_str()) != 0) {
+      return LogError(path_, "cannot be rotated", errno);
+    }
+    numbers.push_back(next);
+    const std::size_t keep = options_.max_rotated_files;
+    for (std::size_t i = 0; keep > 0 && numbers.size() - i > keep; ++i) {
+      (void)unlink(internal::RotatedPath(path_, numbers[i]).c_str());
+    }
+    return absl::OkStatus();
+  }
+
+  // The first record of a file that continues another.
+  absl::Status WriteRotated() {
+    const LogRecord record{std::string(internal::kRotatedEvent), "", {}};
+    return Write(internal::MakeChainLine(end_, record, options_.clock()));
+  }
+
   // Brings `end_` and `size_` up to what is in the file. With both locks held.
   absl::Status FindEnd() {
     struct stat info {};
     if (fstat(log_.get(), &info) != 0) return LogError(path_, "cannot be examined", errno);
     const auto size = static_cast<std::uint64_t>(info.st_size);
     if (known_ && size == size_) return absl::OkStatus();
-    ChainEnd end;
-    if (size > 0) {
-      const std::optional<std::string> line = LastLine(log_.get(), size);
-      if (!line.has_value()) return LogError(path_, "does not end in a whole record");
-      const auto parsed = internal::ParseChainLine(*line);
-      if (!parsed.ok()) return LogError(path_, "does not end in a whole record");
-      end = {parsed->record.seq, parsed->record.hash};
-    }
-    if (absl::Status status = CheckHead(end); !status.ok()) return status;
-    end_ = std::move(end);
+    absl::StatusOr<ChainEnd> end = size > 0 ? EndOf(log_.get(), size, path_) : EndOfRotated();
+    if (!end.ok()) return end.status();
+    if (absl::Status status = CheckHead(*end); !status.ok()) return status;
+    end_ = *std::move(end);
     size_ = size;
     known_ = true;
     return absl::OkStatus();
+  }
+
+  static absl::StatusOr<ChainEnd> EndOf(int fd, std::uint64_t size, const std::string& path) {
+    const std::optional<std::string> line = LastLine(fd, size);
+    if (!line.has_value()) return LogError(path, "does not end in a whole record");
+    const auto parsed = internal::ParseChainLine(*line);
+    if (!parsed.ok()) return LogError(path, "does not end in a whole record");
+    return ChainEnd{parsed->record.seq, parsed->record.hash};
+  }
+
+  // Where an empty file goes on: behind the newest rotated one, or at the very start.
+  [[nodiscard]] absl::StatusOr<ChainEnd> EndOfRotated() const {
+    const std::vector<std::uint64_t> numbers = internal::RotatedNumbers(path_);
+    if (numbers.empty()) return ChainEnd();
+    const std::string path = internal::RotatedPath(path_, numbers.back());
+    const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat info {};
+    if (!fd.valid() || fstat(fd.get(), &info) != 0) {
+      return LogError(path, "cannot be opened", errno);
+    }
+    return EndOf(fd.get(), static_cast<std::uint64_t>(info.st_size), path);
   }
 
   // A head that is ahead of the log says that records were cut off. One that is behind was not
@@ -167,7 +243,8 @@ class FileAuditLog final : public AuditLog {
 
   const std::string path_;
   AuditOptions options_;
-  const UniqueFd log_;
+  UniqueFd log_;    // Empty: to be opened.
+  UniqueFd stale_;  // The file before it.
   const UniqueFd head_;
   std::mutex mutex_;
   bool known_ = false;  // Whether the next two describe the file at its size then.
@@ -178,12 +255,14 @@ class FileAuditLog final : public AuditLog {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(std::string path, AuditOptions options) {
-  absl::StatusOr<UniqueFd> log = OpenOwnFile(path, O_RDWR | O_APPEND);
-  if (!log.ok()) return log.status();
+  // The log first: where it cannot be, no head file is left behind.
+  if (const absl::StatusOr<UniqueFd> log = OpenOwnFile(path, O_RDWR | O_APPEND); !log.ok()) {
+    return log.status();
+  }
   absl::StatusOr<UniqueFd> head = OpenOwnFile(path + ".head", O_RDWR);
   if (!head.ok()) return head.status();
-  auto opened = std::make_unique<FileAuditLog>(std::move(path), std::move(options), *std::move(log),
-                                               *std::move(head));
+  auto opened =
+      std::make_unique<FileAuditLog>(std::move(path), std::move(options), *std::move(head));
   if (absl::Status status = opened->CheckEnd(); !status.ok()) return status;
   return opened;
 }

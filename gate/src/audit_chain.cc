@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "cordon/sdk/digest.h"
+#include "redaction.h"
 #include "strict_json.h"
 #include "utf8.h"
 
@@ -53,7 +54,7 @@ Json FieldsToJson(const LogRecord& record) {
   for (const auto& [key, value] : record.fields) {
     if (fields.size() == kMaxFields) break;
     const std::string name = UniqueKey(fields, Bounded(key, room));
-    fields[name] = Bounded(value, room);
+    fields[name] = Bounded(Redacted(value), room);
   }
   return fields;
 }

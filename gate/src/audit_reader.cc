@@ -1,14 +1,20 @@
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "audit_chain.h"
+#include "audit_files.h"
 #include "cordon/gate/audit.h"
 #include "cordon/sdk/command.h"
 #include "cordon/sdk/status.h"
@@ -37,8 +43,10 @@ class LineReader {
     bool whole = false;  // It had a newline and was not too long.
   };
 
-  // Nothing at the end.
-  absl::StatusOr<std::optional<Line>> Next() {
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+  // Nothing at the end; where the file `may_grow` nothing either for a line that has no end yet.
+  absl::StatusOr<std::optional<Line>> Next(bool may_grow = false) {
     while (true) {
       const std::size_t end = buffer_.find('\n', start_);
       if (end != std::string::npos) return Take(end, true);
@@ -47,7 +55,7 @@ class LineReader {
       const absl::StatusOr<bool> more = Fill();
       if (!more.ok()) return more.status();
       if (*more) continue;
-      if (start_ == buffer_.size()) return std::optional<Line>();
+      if (start_ == buffer_.size() || may_grow) return std::optional<Line>();
       return Take(buffer_.size(), false);
     }
   }
@@ -108,72 +116,198 @@ Head ReadHead(const std::string& path) {
   return head;
 }
 
-AuditVerification Broken(std::uint64_t record, std::string reason) {
-  return {false, record - 1, record, std::move(reason), false};
-}
+// Walks along the chain through all files.
+class ChainCheck {
+ public:
+  explicit ChainCheck(Head head) : head_(std::move(head)), head_matched_(head_.end == end_) {}
 
-// What is wrong with `line` as the successor of `end`; empty when nothing is.
-std::string Fault(const ChainEnd& end, const LineReader::Line& line,
-                  const absl::StatusOr<ParsedLine>& parsed) {
-  if (!line.whole) return "it is cut off";
-  if (!parsed.ok()) return Text(parsed.status());
-  if (parsed->record.seq != end.seq + 1) {
-    return "its number is " + std::to_string(parsed->record.seq) + ": one is missing or moved";
+  // Broken, or nothing and on with the next file.
+  absl::StatusOr<std::optional<AuditVerification>> CheckFile(const std::string& path) {
+    absl::StatusOr<LineReader> reader = LineReader::Open(path);
+    if (!reader.ok()) return reader.status();
+    bool first_of_file = true;
+    while (true) {
+      const absl::StatusOr<std::optional<LineReader::Line>> line = reader->Next();
+      if (!line.ok()) return line.status();
+      if (!line->has_value()) return std::optional<AuditVerification>();
+      const absl::StatusOr<ParsedLine> parsed = internal::ParseChainLine((*line)->text);
+      if (first_of_file && !any_ && parsed.ok()) StartAt(*parsed);
+      first_of_file = false;
+      std::string fault = Fault(**line, parsed);
+      if (!fault.empty()) return Broken(end_.seq + 1, std::move(fault));
+      any_ = true;
+      end_ = {parsed->record.seq, parsed->record.hash};
+      if (end_ == head_.end) head_matched_ = true;
+    }
   }
-  if (parsed->prev != end.hash) return "it does not continue the record before it";
-  return {};
-}
 
-// Compares the end of an unbroken chain with the head file.
-AuditVerification CheckEnd(const ChainEnd& end, const Head& head, bool head_matched) {
-  if (head.damaged) return Broken(end.seq + 1, "the head file is damaged");
-  if (head.present && head.end.seq > end.seq) {
-    return Broken(end.seq + 1, "the log ends before record " + std::to_string(head.end.seq) +
-                                   ", which its head file names as the last");
+  // Compares the end of an unbroken chain with the head file.
+  [[nodiscard]] AuditVerification CheckEnd() const {
+    if (head_.damaged) return Broken(end_.seq + 1, "the head file is damaged");
+    if (head_.present && head_.end.seq > end_.seq) {
+      return Broken(end_.seq + 1, "the log ends before record " + std::to_string(head_.end.seq) +
+                                      ", which its head file names as the last");
+    }
+    if (head_.present && !head_matched_) {
+      return Broken(head_.end.seq, "it is not the record that the head file names");
+    }
+    AuditVerification intact;
+    intact.intact = true;
+    intact.records = end_.seq - (first_ - 1);
+    intact.first_record = first_;
+    intact.end_is_known = head_.present || end_.seq == 0;
+    return intact;
   }
-  if (head.present && !head_matched) {
-    return Broken(head.end.seq, "it is not the record that the head file names");
+
+ private:
+  [[nodiscard]] AuditVerification Broken(std::uint64_t record, std::string reason) const {
+    AuditVerification broken;
+    broken.records = record < first_ ? 0 : record - first_;
+    broken.first_record = first_;
+    broken.broken_record = record;
+    broken.reason = std::move(reason);
+    return broken;
   }
-  return {true, end.seq, 0, "", head.present || end.seq == 0};
-}
 
-}  // namespace
+  // Earlier files may be gone, but only whole ones.
+  void StartAt(const ParsedLine& line) {
+    if (line.record.event != internal::kRotatedEvent || line.record.seq < 2) return;
+    end_ = {line.record.seq - 1, line.prev};
+    first_ = line.record.seq;
+  }
 
-absl::StatusOr<AuditVerification> VerifyAuditLog(const std::string& path) {
+  // What is wrong with `line` as the successor of `end_`; empty when nothing is.
+  [[nodiscard]] std::string Fault(const LineReader::Line& line,
+                                  const absl::StatusOr<ParsedLine>& parsed) const {
+    if (!line.whole) return "it is cut off";
+    if (!parsed.ok()) return Text(parsed.status());
+    if (parsed->record.seq != end_.seq + 1) {
+      return "its number is " + std::to_string(parsed->record.seq) + ": one is missing or moved";
+    }
+    if (parsed->prev != end_.hash) return "it does not continue the record before it";
+    return {};
+  }
+
+  const Head head_;
+  ChainEnd end_;
+  std::uint64_t first_ = 1;
+  bool any_ = false;
+  bool head_matched_;
+};
+
+absl::StatusOr<AuditVerification> VerifyFiles(const std::string& path,
+                                              const std::vector<std::string>& files) {
   // Before the log: a record that is appended meanwhile makes the log longer, never the head.
-  const Head head = ReadHead(path);
-  absl::StatusOr<LineReader> reader = LineReader::Open(path);
-  if (!reader.ok()) return ReadError(reader.status());
-  ChainEnd end;
-  bool head_matched = head.end == end;
-  while (true) {
-    const absl::StatusOr<std::optional<LineReader::Line>> line = reader->Next();
-    if (!line.ok()) return ReadError(line.status());
-    if (!line->has_value()) return CheckEnd(end, head, head_matched);
-    const absl::StatusOr<ParsedLine> parsed = internal::ParseChainLine((*line)->text);
-    std::string fault = Fault(end, **line, parsed);
-    if (!fault.empty()) return Broken(end.seq + 1, std::move(fault));
-    end = {parsed->record.seq, parsed->record.hash};
-    if (end == head.end) head_matched = true;
+  ChainCheck check(ReadHead(path));
+  for (const std::string& file : files) {
+    absl::StatusOr<std::optional<AuditVerification>> broken = check.CheckFile(file);
+    if (!broken.ok()) return ReadError(broken.status());
+    if (broken->has_value()) return **broken;
   }
+  return check.CheckEnd();
 }
 
-absl::Status ReadAuditLog(const std::string& path,
-                          const std::function<bool(const AuditRecord&)>& visit) {
-  absl::StatusOr<LineReader> reader = LineReader::Open(path);
-  if (!reader.ok()) return ReadError(reader.status());
-  for (std::uint64_t number = 1;; ++number) {
-    const absl::StatusOr<std::optional<LineReader::Line>> line = reader->Next();
+// Visits the records of one file from where `reader` stands; false when the visitor had enough.
+absl::StatusOr<bool> VisitFile(LineReader& reader, std::uint64_t& number, bool may_grow,
+                               const std::function<bool(const AuditRecord&)>& visit) {
+  while (true) {
+    const absl::StatusOr<std::optional<LineReader::Line>> line = reader.Next(may_grow);
     if (!line.ok()) return ReadError(line.status());
-    if (!line->has_value()) return absl::OkStatus();
+    if (!line->has_value()) return true;
+    ++number;
     const absl::StatusOr<ParsedLine> parsed = internal::ParseChainLine((*line)->text);
     if (!parsed.ok()) {
       return MakeError(ErrorCode::kLogFailed,
                        "line " + std::to_string(number) +
                            " of the audit log is no record: " + Text(parsed.status()));
     }
-    if (!visit(parsed->record)) return absl::OkStatus();
+    if (!visit(parsed->record)) return false;
   }
+}
+
+// Wakes up when something happens in the folder of a file, or after a while.
+class FolderWatch {
+ public:
+  explicit FolderWatch(const std::string& path) : fd_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    if (fd_.valid()) {
+      (void)inotify_add_watch(fd_.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+    }
+  }
+  void Wait() {
+    pollfd fds[] = {{fd_.get(), POLLIN, 0}};
+    (void)poll(fds, fd_.valid() ? 1 : 0, 200);
+    char events[4096];
+    while (fd_.valid() && read(fd_.get(), events, sizeof events) > 0) continue;
+  }
+
+ private:
+  UniqueFd fd_;
+};
+
+bool IsFileBehind(int fd, const std::string& path) {
+  struct stat open_file {};
+  struct stat named {};
+  return fstat(fd, &open_file) == 0 && stat(path.c_str(), &named) == 0 &&
+         open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+absl::StatusOr<AuditVerification> VerifyAuditLog(const std::string& path) {
+  while (true) {
+    const std::vector<std::string> files = internal::AuditFiles(path);
+    absl::StatusOr<AuditVerification> verification = VerifyFiles(path, files);
+    const bool good = verification.ok() && verification->intact;
+    // A rotation in between looks like a missing file.
+    if (good || internal::AuditFiles(path) == files) return verification;
+  }
+}
+
+absl::Status ReadAuditLog(const std::string& path,
+                          const std::function<bool(const AuditRecord&)>& visit) {
+  std::uint64_t number = 0;
+  for (const std::string& file : internal::AuditFiles(path)) {
+    absl::StatusOr<LineReader> reader = LineReader::Open(file);
+    if (!reader.ok()) return ReadError(reader.status());
+    const absl::StatusOr<bool> more = VisitFile(*reader, number, false, visit);
+    if (!more.ok()) return more.status();
+    if (!*more) return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FollowAuditLog(const std::string& path,
+                            const std::function<bool(const AuditRecord&)>& visit,
+                            std::stop_token stop) {
+  FolderWatch watch(path);
+  std::uint64_t number = 0;
+  std::uint64_t last_seq = 0;
+  const auto visit_new = [&](const AuditRecord& record) {
+    if (record.seq <= last_seq) return true;
+    last_seq = record.seq;
+    return visit(record);
+  };
+  while (!stop.stop_requested()) {
+    // From the start of all files after each rotation: what was seen is skipped by its number.
+    std::optional<LineReader> reader;
+    for (const std::string& file : internal::AuditFiles(path)) {
+      absl::StatusOr<LineReader> opened = LineReader::Open(file);
+      if (!opened.ok()) return ReadError(opened.status());
+      reader.emplace(*std::move(opened));
+      const absl::StatusOr<bool> more = VisitFile(*reader, number, true, visit_new);
+      if (!more.ok()) return more.status();
+      if (!*more) return absl::OkStatus();
+    }
+    while (!stop.stop_requested() && IsFileBehind(reader->fd(), path)) {
+      watch.Wait();
+      const absl::StatusOr<bool> more = VisitFile(*reader, number, true, visit_new);
+      if (!more.ok()) return more.status();
+      if (!*more) return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace cordon

@@ -4,7 +4,10 @@
 #include <exception>
 #include <utility>
 
+#include "cordon/sdk/command.h"
 #include "cordon/sdk/status.h"
+#include "effects.h"
+#include "prompt.h"
 #include "remembering.h"
 
 namespace cordon::internal {
@@ -119,34 +122,37 @@ absl::StatusOr<Assessment> Decider::Assess(const Request& request) {
   return internal::Assess(options_.profile, *options_.rules, request);
 }
 
-absl::StatusOr<std::unique_ptr<Admitted>> Decider::Admit(const Request& request,
-                                                         std::stop_token stop) {
+Decider::Decision Decider::Admit(const Request& request, std::stop_token stop) {
   if (absl::Status status = log_.Asked(request); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<Admitted>> admitted = Decide(request, std::move(stop));
+  return DecideLogged(request, stop);
+}
+
+Decider::Decision Decider::DecideLogged(const Request& request, const std::stop_token& stop) {
+  Decision admitted = Decide(request, stop);
   if (!admitted.ok()) return log_.Refused(request, admitted.status());
   return admitted;
 }
 
-absl::StatusOr<std::unique_ptr<Admitted>> Decider::Decide(const Request& request,
-                                                          std::stop_token stop) {
-  absl::StatusOr<Assessment> assessment = Assess(request);
+Decider::Decision Decider::Decide(const Request& request, const std::stop_token& stop) {
+  const absl::StatusOr<Assessment> assessment = Assess(request);
   if (!assessment.ok()) return assessment.status();
   if (HasDenied(*assessment)) return DeniedError(*assessment);
   if (absl::Status status = CheckBinding(request, *assessment); !status.ok()) return status;
-
   std::vector<Requirement> approved;
   if (!Pending(*assessment).empty()) {
-    absl::StatusOr<std::vector<Requirement>> answered = AskPerson(request, std::move(stop));
+    absl::StatusOr<std::vector<Requirement>> answered = AskPerson(request, stop);
     if (!answered.ok()) return answered.status();
     approved = *std::move(answered);
-    // For the record: an earlier answer may have become a rule meanwhile.
-    assessment = Assess(request);
-    if (!assessment.ok()) return assessment.status();
   }
+  return Finish(request, std::move(approved));
+}
+
+// Records what decided: an earlier answer may have become a rule meanwhile.
+Decider::Decision Decider::Finish(const Request& request, std::vector<Requirement> approved) {
+  const absl::StatusOr<Assessment> assessment = Assess(request);
+  if (!assessment.ok()) return assessment.status();
   const std::string_view by = approved.empty() ? "profile and rules" : "person";
-  if (absl::Status status = log_.Admitted(request, by, *assessment); !status.ok()) {
-    return status;
-  }
+  if (absl::Status status = log_.Admitted(request, by, *assessment); !status.ok()) return status;
   return std::make_unique<AdmittedRequest>(shared_from_this(), request, std::move(approved));
 }
 
@@ -168,6 +174,47 @@ absl::Status Decider::CheckBinding(const Request& request, const Assessment& ass
   return absl::OkStatus();
 }
 
+// What is asked about one request, and the rules that each form of remembering would store.
+struct Decider::Question {
+  ApprovalCard card;
+  std::vector<std::vector<Rule>> forms;
+  Assessment assessment;
+};
+
+absl::StatusOr<std::optional<Decider::Question>> Decider::Prepare(const Request& request) {
+  absl::StatusOr<Assessment> assessment = Assess(request);
+  if (!assessment.ok()) return assessment.status();
+  if (HasDenied(*assessment)) return DeniedError(*assessment);
+  Question question;
+  ApprovalCard& card = question.card;
+  card.pending = Pending(*assessment);
+  if (card.pending.empty()) return std::optional<Question>();
+  card.request = request;
+  card.digest = RequestDigest(request);
+  const std::string& workspace = options_.profile.Settings().workspace_root;
+  std::vector<RuleProgram> programs;
+  if (request.command.has_value()) programs = options_.rules->ProgramsOf(*request.command);
+  for (const RuleProgram& program : programs) {
+    card.programs.push_back(EscapeForDisplay(program.path));
+  }
+  card.effects = DescribeEffects(request, workspace);
+  for (RememberedForm& form : FormsToRemember(card.pending, request, workspace, programs)) {
+    std::vector<std::string> lines;
+    for (const Rule& rule : form.rules) lines.push_back(RuleText(rule));
+    if (question.forms.empty()) {
+      card.would_store = std::move(lines);
+    } else {
+      card.wider.push_back({std::move(form.name), std::move(lines)});
+    }
+    question.forms.push_back(std::move(form.rules));
+  }
+  card.can_persist = !question.forms.empty() && options_.rules->has_file();
+  card.expires = options_.clock() + options_.approval_timeout;
+  card.waiting_behind = questions_.waiting_behind();
+  question.assessment = *std::move(assessment);
+  return question;
+}
+
 absl::StatusOr<std::vector<Requirement>> Decider::AskPerson(const Request& request,
                                                             std::stop_token stop) {
   const TurnQueue::Turn turn = questions_.Enter(stop);
@@ -175,49 +222,39 @@ absl::StatusOr<std::vector<Requirement>> Decider::AskPerson(const Request& reque
     return MakeError(ErrorCode::kCancelled, "cancelled before a person was asked");
   }
   // The answer to an earlier question may have settled this one.
-  const absl::StatusOr<Assessment> before = Assess(request);
-  if (!before.ok()) return before.status();
-  if (HasDenied(*before)) return DeniedError(*before);
-  const std::vector<Requirement> pending = Pending(*before);
-  if (pending.empty()) return pending;
-
-  const std::vector<RuleProgram> programs = request.command.has_value()
-                                                ? options_.rules->ProgramsOf(*request.command)
-                                                : std::vector<RuleProgram>{};
-  std::vector<Rule> rules =
-      RulesToRemember(pending, request, options_.profile.Settings().workspace_root, programs);
-  ApprovalCard card;
-  card.request = request;
-  card.pending = pending;
-  card.digest = RequestDigest(request);
-  for (const Rule& rule : rules) card.would_store.push_back(RuleText(rule));
-  card.can_persist = !rules.empty() && options_.rules->has_file();
-  card.expires = options_.clock() + options_.approval_timeout;
-
-  absl::StatusOr<ApprovalAnswer> answer = Question(card, *before, stop);
-  if (!answer.ok()) return answer.status();
-  const absl::StatusOr<Assessment> after = Assess(request);
-  if (!after.ok()) return after.status();
-  if (absl::Status status = CheckApproved(*after, pending); !status.ok()) return status;
-  absl::Status logged = log_.Approved(request, answer->remember);
-  if (!logged.ok()) return logged;
-  if (absl::Status status = Remember(answer->remember, std::move(rules)); !status.ok()) {
-    return status;
-  }
-  return pending;
-}
-
-// An approval, or the typed error for every other end of the question.
-absl::StatusOr<ApprovalAnswer> Decider::Question(const ApprovalCard& card,
-                                                 const Assessment& assessment,
-                                                 std::stop_token stop) {
+  const absl::StatusOr<std::optional<Question>> question = Prepare(request);
+  if (!question.ok()) return question.status();
+  if (!question->has_value()) return std::vector<Requirement>();
   absl::StatusOr<ApprovalAnswer> answer =
       MakeError(ErrorCode::kNoApprover, "the approver failed while it was asked");
   try {
-    answer = options_.approver->Ask(card, stop);
+    answer = options_.approver->Ask((*question)->card, stop);
   } catch (const std::exception&) {
     // The error above stands: an approver that throws has not approved.
   }
+  return Settle(**question, answer, stop);
+}
+
+// What was approved; the typed error for every other end of a question.
+absl::StatusOr<std::vector<Requirement>> Decider::Settle(
+    const Question& question, const absl::StatusOr<ApprovalAnswer>& answer,
+    const std::stop_token& stop) {
+  if (absl::Status status = Judge(question, answer, stop); !status.ok()) return status;
+  const Request& request = question.card.request;
+  const absl::StatusOr<Assessment> after = Assess(request);
+  if (!after.ok()) return after.status();
+  if (absl::Status status = CheckApproved(*after, question.card.pending); !status.ok()) {
+    return status;
+  }
+  absl::Status logged = log_.Approved(request, answer->remember);
+  if (!logged.ok()) return logged;
+  if (absl::Status status = Remember(*answer, question); !status.ok()) return status;
+  return question.card.pending;
+}
+
+absl::Status Decider::Judge(const Question& question, const absl::StatusOr<ApprovalAnswer>& answer,
+                            const std::stop_token& stop) {
+  const Assessment& assessment = question.assessment;
   if (!answer.ok()) {
     const ErrorCode code =
         ErrorOf(answer.status()).value_or(Error{ErrorCode::kNoApprover, {}, 0}).code;
@@ -227,11 +264,11 @@ absl::StatusOr<ApprovalAnswer> Decider::Question(const ApprovalCard& card,
   if (stop.stop_requested()) {
     return PendingError(ErrorCode::kCancelled, "cancelled while a person was asked", assessment);
   }
-  if (answer->digest != card.digest) {
+  if (answer->digest != question.card.digest) {
     return PendingError(ErrorCode::kApprovalStale,
                         "the answer is for another question and has no effect", assessment);
   }
-  if (options_.clock() > card.expires) {
+  if (options_.clock() > question.card.expires) {
     return PendingError(ErrorCode::kApprovalTimedOut, "the answer came too late and has no effect",
                         assessment);
   }
@@ -240,22 +277,97 @@ absl::StatusOr<ApprovalAnswer> Decider::Question(const ApprovalCard& card,
     if (!answer->words.empty()) message += ", saying \"" + EscapeForDisplay(answer->words) + "\"";
     return PendingError(ErrorCode::kRefusedByPerson, message, assessment);
   }
-  return answer;
+  return absl::OkStatus();
 }
 
-absl::Status Decider::Remember(cordon::Remember how, std::vector<Rule> rules) {
-  switch (how) {
+std::vector<Decider::Decision> Decider::AdmitTogether(absl::Span<const Request> requests,
+                                                      const std::stop_token& stop) {
+  std::vector<std::optional<Decision>> decisions(requests.size());
+  std::vector<std::size_t> waiting;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const absl::StatusOr<bool> pending = IsPending(requests[i]);
+    if (!pending.ok()) {
+      decisions[i] = log_.Refused(requests[i], pending.status());
+    } else if (*pending) {
+      waiting.push_back(i);
+    } else {
+      decisions[i] = DecideLogged(requests[i], stop);
+    }
+  }
+  AskTogether(requests, waiting, stop, decisions);
+  std::vector<Decision> all;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    // What was not on a card is asked by itself, or was settled by the answers to the others.
+    if (!decisions[i].has_value()) decisions[i] = DecideLogged(requests[i], stop);
+    all.push_back(*std::move(decisions[i]));
+  }
+  return all;
+}
+
+// Whether a person has to be asked; the errors are those of a request that nobody is asked about.
+absl::StatusOr<bool> Decider::IsPending(const Request& request) {
+  if (absl::Status status = log_.Asked(request); !status.ok()) return status;
+  const absl::StatusOr<Assessment> assessment = Assess(request);
+  if (!assessment.ok()) return assessment.status();
+  if (HasDenied(*assessment)) return DeniedError(*assessment);
+  if (absl::Status status = CheckBinding(request, *assessment); !status.ok()) return status;
+  return !Pending(*assessment).empty();
+}
+
+void Decider::AskTogether(absl::Span<const Request> requests,
+                          const std::vector<std::size_t>& waiting, const std::stop_token& stop,
+                          std::vector<std::optional<Decision>>& decisions) {
+  if (waiting.size() < 2 || waiting.size() > kMaxCallsTogether) return;
+  const TurnQueue::Turn turn = questions_.Enter(stop);
+  if (!turn || stop.stop_requested()) return;
+  std::vector<Question> questions;
+  std::vector<ApprovalCard> cards;
+  std::vector<std::size_t> asked;
+  for (const std::size_t i : waiting) {
+    absl::StatusOr<std::optional<Question>> question = Prepare(requests[i]);
+    if (!question.ok() || !question->has_value()) continue;
+    cards.push_back((*question)->card);
+    questions.push_back(**std::move(question));
+    asked.push_back(i);
+  }
+  if (cards.size() < 2) return;
+  absl::StatusOr<std::vector<ApprovalAnswer>> answers =
+      MakeError(ErrorCode::kNoApprover, "the approver failed while it was asked");
+  try {
+    answers = options_.approver->AskTogether(cards, stop);
+  } catch (const std::exception&) {
+    // The error above stands.
+  }
+  if (answers.ok() && answers->size() != cards.size()) {
+    answers = MakeError(ErrorCode::kNoApprover, "the approver lost count of its answers");
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const absl::StatusOr<ApprovalAnswer> answer =
+        answers.ok() ? absl::StatusOr<ApprovalAnswer>((*answers)[i]) : answers.status();
+    const Request& request = requests[asked[i]];
+    absl::StatusOr<std::vector<Requirement>> approved = Settle(questions[i], answer, stop);
+    decisions[asked[i]] =
+        approved.ok() ? Finish(request, *std::move(approved)) : Decision(approved.status());
+    if (!decisions[asked[i]]->ok()) {
+      decisions[asked[i]] = log_.Refused(request, decisions[asked[i]]->status());
+    }
+  }
+}
+
+absl::Status Decider::Remember(const ApprovalAnswer& answer, const Question& question) {
+  switch (answer.remember) {
     case cordon::Remember::kOnce:
       return absl::OkStatus();
     case cordon::Remember::kSession:
     case cordon::Remember::kAlways:
       break;
   }
-  if (rules.empty()) {
+  if (answer.form >= question.forms.size()) {
     return MakeError(ErrorCode::kApprovalStale,
-                     "the approval was to be remembered, which was not offered");
+                     "the approval was to be remembered in a form that was not offered");
   }
-  return options_.rules->Add(std::move(rules), how == cordon::Remember::kAlways);
+  return options_.rules->Add(question.forms[answer.form],
+                             answer.remember == cordon::Remember::kAlways);
 }
 
 }  // namespace cordon::internal

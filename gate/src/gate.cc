@@ -1,5 +1,6 @@
 #include "cordon/gate/gate.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -33,6 +34,15 @@ class GateImpl final : public Gate {
       return decider_->log().Refused(request, std::move(status));
     }
     return decider_->Admit(request, std::move(stop));
+  }
+
+  std::vector<absl::StatusOr<std::unique_ptr<Admitted>>> AdmitTogether(
+      absl::Span<const Request> requests, std::stop_token stop) override {
+    const bool all_valid = std::all_of(requests.begin(), requests.end(),
+                                       [](const Request& r) { return ValidateRequest(r).ok(); });
+    // One by one, each gets its own error.
+    if (!all_valid || !decider_->options().approver->CanAskTogether()) return {};
+    return decider_->AdmitTogether(requests, stop);
   }
 
   absl::StatusOr<Forecast> Explain(const Request& request) override;

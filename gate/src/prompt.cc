@@ -80,39 +80,68 @@ void AddRequest(Page& page, const Request& request) {
   }
 }
 
+void AddList(Page& page, std::string_view title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  page.Line(kMargin, title);
+  for (const std::string& line : lines) page.Line("  - ", line);
+}
+
+std::string Text(const Requirement& requirement) {
+  return std::string(CapabilityKindName(requirement.kind)) + " " + requirement.display;
+}
+
 void AddRequirements(Page& page, const ApprovalCard& card) {
-  page.Line(kMargin, "asks for:");
-  for (const Requirement& requirement : card.pending) {
-    page.Line("  - ",
-              std::string(CapabilityKindName(requirement.kind)) + " " + requirement.display);
-  }
-  const auto* all = std::get_if<std::vector<Requirement>>(&card.request.authority);
-  if (all == nullptr || all->size() <= card.pending.size()) return;
-  page.Line(kMargin, "needs as well, allowed already:");
-  for (const Requirement& requirement : *all) {
-    if (std::find(card.pending.begin(), card.pending.end(), requirement) != card.pending.end()) {
-      continue;
+  std::vector<std::string> asked;
+  for (const Requirement& requirement : card.pending) asked.push_back(Text(requirement));
+  AddList(page, "asks for:", asked);
+  std::vector<std::string> allowed;
+  if (const auto* all = std::get_if<std::vector<Requirement>>(&card.request.authority)) {
+    for (const Requirement& requirement : *all) {
+      const bool is_asked =
+          std::find(card.pending.begin(), card.pending.end(), requirement) != card.pending.end();
+      if (!is_asked) allowed.push_back(Text(requirement));
     }
-    page.Line("  - ",
-              std::string(CapabilityKindName(requirement.kind)) + " " + requirement.display);
+  }
+  AddList(page, "needs as well, allowed already:", allowed);
+}
+
+void AddCard(Page& page, const ApprovalCard& card) {
+  AddRequest(page, card.request);
+  AddList(page, "its programs are:", card.programs);
+  AddList(page, "what can be seen of it:", card.effects);
+  AddRequirements(page, card);
+}
+
+// Only of a card that stands alone: what is stored for one call of a step is its narrowest form.
+void AddRules(Page& page, const ApprovalCard& card, const PromptState& state) {
+  if (card.would_store.empty()) return;
+  const bool wider = state.form > 0 && state.form <= card.wider.size();
+  const std::vector<std::string>& rules =
+      wider ? card.wider[state.form - 1].rules : card.would_store;
+  if (wider) page.Field("to be stored", card.wider[state.form - 1].name);
+  AddList(page,
+          card.can_persist ? "\"session\" and \"always\" store:" : "\"session\" stores:", rules);
+}
+
+void AddMarks(Page& page, absl::Span<const ApprovalCard> cards, const PromptState& state) {
+  page.Line(kMargin, "a yes is for the calls with a mark:");
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    const std::string mark = state.marked[i] ? "[x] " : "[ ] ";
+    const auto& command = cards[i].request.command;
+    page.Line(
+        "  " + std::to_string(i + 1) + " " + mark,
+        command.has_value() ? CommandDisplay(*command) : EscapeForDisplay(cards[i].request.tool));
   }
 }
 
-void AddRules(Page& page, const ApprovalCard& card) {
-  if (card.would_store.empty()) return;
-  page.Line(kMargin, card.can_persist ? "\"session\" and \"always\" would store:"
-                                      : "\"session\" would store:");
-  for (const std::string& rule : card.would_store) page.Line("  - ", rule);
+bool AnyStores(absl::Span<const ApprovalCard> cards) {
+  return std::any_of(cards.begin(), cards.end(),
+                     [](const ApprovalCard& card) { return !card.would_store.empty(); });
 }
 
-// One a line: a line of all of them would be broken on a narrow screen.
-void AddChoices(Page& page, const ApprovalCard& card, std::chrono::seconds left) {
-  page.Line(kMargin, "[y] yes, once");
-  if (!card.would_store.empty()) page.Line(kMargin, "[s] yes, for this session");
-  if (card.can_persist) page.Line(kMargin, "[a] yes, always");
-  page.Line(kMargin, "[n] no (preselected: Enter or Escape)");
-  page.Line(kMargin, "[e] no, with words for the model");
-  page.Line(kMargin, "without an answer in " + std::to_string(left.count()) + " s nothing runs.");
+bool AnyPersists(absl::Span<const ApprovalCard> cards) {
+  return std::any_of(cards.begin(), cards.end(),
+                     [](const ApprovalCard& card) { return card.can_persist; });
 }
 
 }  // namespace
@@ -136,46 +165,131 @@ std::string BreakLine(std::string_view prefix, std::string_view text, std::size_
   return out + "\n";
 }
 
-std::string RenderCard(const ApprovalCard& card, const PromptStyle& style,
-                       std::chrono::seconds left) {
+std::string RenderQuestion(absl::Span<const ApprovalCard> cards, const PromptStyle& style) {
   Page page(style);
   page.Gap();
-  page.Title("cordon: may the tool " + EscapeForDisplay(card.request.tool) + " do this?");
-  AddRequest(page, card.request);
-  AddRequirements(page, card);
-  AddRules(page, card);
-  page.Gap();
-  AddChoices(page, card, left);
+  if (cards.size() == 1) {
+    const ApprovalCard& card = cards[0];
+    page.Title("cordon: may the tool " + EscapeForDisplay(card.request.tool) + " do this?");
+    if (card.waiting_behind > 0) {
+      page.Line(kMargin, Plural(card.waiting_behind, "more question") + " waiting after this one");
+    }
+    AddCard(page, card);
+    return page.Take();
+  }
+  page.Title("cordon: may these " + std::to_string(cards.size()) + " calls be done?");
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    page.Gap();
+    page.Title("call " + std::to_string(i + 1) + " of " + std::to_string(cards.size()) + ", tool " +
+               EscapeForDisplay(cards[i].request.tool));
+    AddCard(page, cards[i]);
+    AddList(page, "to be stored for it:", cards[i].would_store);
+  }
   return page.Take();
 }
 
-PromptChoice ReadKey(std::string_view bytes, const ApprovalCard& card) {
+// One key a line: a line of all of them would be broken on a narrow screen.
+std::string RenderChoices(absl::Span<const ApprovalCard> cards, const PromptState& state,
+                          const PromptStyle& style, std::chrono::seconds left) {
+  Page page(style);
+  page.Gap();
+  const bool together = cards.size() > 1;
+  if (together) {
+    AddMarks(page, cards, state);
+    page.Line(kMargin, "[1-" + std::to_string(cards.size()) + "] mark a call, or not");
+  } else {
+    AddRules(page, cards[0], state);
+  }
+  page.Line(kMargin, "[y] yes, once");
+  if (AnyStores(cards)) page.Line(kMargin, "[s] yes, for this session");
+  if (AnyPersists(cards)) page.Line(kMargin, "[a] yes, always");
+  if (!together && !cards[0].would_store.empty() && !cards[0].wider.empty()) {
+    page.Line(kMargin, "[w] store another form");
+  }
+  page.Line(kMargin, "[n] no (preselected: Enter or Escape)");
+  page.Line(kMargin, "[e] no, with words for the model");
+  page.Line(kMargin, "no answer in " + TimeLeftText(left) + ": nothing runs");
+  return page.Take();
+}
+
+std::vector<std::string> SplitPages(const std::string& text, std::size_t rows) {
+  std::vector<std::string> pages(1);
+  std::size_t lines = 0;
+  for (const std::string_view line : SplitLines(text)) {
+    if (rows > 0 && lines == rows) {
+      pages.emplace_back();
+      lines = 0;
+    }
+    pages.back() += std::string(line) + "\n";
+    ++lines;
+  }
+  // What follows the last newline is no line.
+  if (!text.empty() && text.back() == '\n') {
+    pages.back().pop_back();
+    if (pages.back().empty()) pages.pop_back();
+  }
+  return pages;
+}
+
+PromptKey ReadKey(std::string_view bytes, absl::Span<const ApprovalCard> cards) {
   // A person who confirms with Enter at once may arrive as one read.
   if (bytes.size() == 2 && (bytes[1] == '\n' || bytes[1] == '\r')) bytes.remove_suffix(1);
-  if (bytes.size() != 1) return PromptChoice::kNone;
-  switch (bytes[0]) {
+  if (bytes.size() != 1) return {};
+  const char key = bytes[0];
+  if (cards.size() > 1 && key >= '1' && static_cast<std::size_t>(key - '1') < cards.size()) {
+    return {PromptChoice::kToggle, static_cast<std::size_t>(key - '1')};
+  }
+  switch (key) {
     case 'y':
     case 'Y':
-      return PromptChoice::kOnce;
+      return {PromptChoice::kOnce};
     case 's':
     case 'S':
-      return card.would_store.empty() ? PromptChoice::kNone : PromptChoice::kSession;
+      return {AnyStores(cards) ? PromptChoice::kSession : PromptChoice::kNone};
     case 'a':
     case 'A':
-      return card.can_persist ? PromptChoice::kAlways : PromptChoice::kNone;
+      return {AnyPersists(cards) ? PromptChoice::kAlways : PromptChoice::kNone};
+    case 'w':
+    case 'W':
+      return {cards.size() == 1 && !cards[0].wider.empty() ? PromptChoice::kNextForm
+                                                           : PromptChoice::kNone};
     case 'e':
     case 'E':
-      return PromptChoice::kDenyWithWords;
+      return {PromptChoice::kDenyWithWords};
     case 'n':
     case 'N':
     case '\n':
     case '\r':
     case '\x1b':
-      return PromptChoice::kDeny;
+      return {PromptChoice::kDeny};
     case '\x03':
-      return PromptChoice::kInterrupt;
+      return {PromptChoice::kInterrupt};
   }
-  return PromptChoice::kNone;
+  return {};
+}
+
+PageChoice ReadPageKey(std::string_view bytes) {
+  if (bytes.size() != 1) return PageChoice::kUnknown;
+  switch (bytes[0]) {
+    case ' ':
+    case '\n':
+    case '\r':
+      return PageChoice::kNext;
+    case 'n':
+    case 'N':
+    case '\x1b':
+      return PageChoice::kDeny;
+    case '\x03':
+      return PageChoice::kInterrupt;
+  }
+  return PageChoice::kUnknown;
+}
+
+std::string TimeLeftText(std::chrono::seconds left) {
+  const auto seconds = std::max<std::int64_t>(0, left.count());
+  if (seconds < 120) return std::to_string(seconds) + " s";
+  const std::string rest = std::to_string(seconds % 60);
+  return std::to_string(seconds / 60) + ":" + (rest.size() < 2 ? "0" : "") + rest + " min";
 }
 
 std::string_view ChoiceText(PromptChoice choice) {
@@ -191,6 +305,9 @@ std::string_view ChoiceText(PromptChoice choice) {
       return "approved for this session";
     case PromptChoice::kAlways:
       return "approved always";
+    case PromptChoice::kToggle:
+    case PromptChoice::kNextForm:
+      return "";
     case PromptChoice::kInterrupt:
       return "interrupted";
   }

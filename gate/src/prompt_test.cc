@@ -18,8 +18,19 @@ ApprovalCard CardFor(const Command& command) {
   return card;
 }
 
+std::string RenderAll(absl::Span<const ApprovalCard> cards, const PromptState& state,
+                      std::size_t columns = 80) {
+  const PromptStyle style{columns, 0, false};
+  return RenderQuestion(cards, style) +
+         RenderChoices(cards, state, style, std::chrono::seconds(30));
+}
+
 std::string Render(const ApprovalCard& card, std::size_t columns = 80) {
-  return RenderCard(card, {columns, false}, std::chrono::seconds(30));
+  return RenderAll({&card, 1}, PromptState(1), columns);
+}
+
+PromptChoice KeyFor(std::string_view bytes, const ApprovalCard& card) {
+  return ReadKey(bytes, {&card, 1}).choice;
 }
 
 bool Holds(const std::string& text, std::string_view part) {
@@ -51,8 +62,8 @@ TEST_CASE("a card shows everything that runs and is stored") {
        {"tool bash", "2 lines, 22 bytes", "  | make test\n", "  | make install\n",
         "directory: /code", "timeout: 30 s", "environment: CI",
         "the model says (not checked): runs the tests", "command.execute", "allowed already",
-        "tcp:a.example:443", "would store", "allow exact \"make test\" in /code", "[y] yes, once",
-        "[s]", "[a]", "[n] no (preselected", "[e]", "30 s"}) {
+        "tcp:a.example:443", "store:", "allow exact \"make test\" in /code", "[y] yes, once", "[s]",
+        "[a]", "[n] no (preselected", "[e]", "30 s"}) {
     CAPTURE(part);
     CHECK(Holds(text, part));
   }
@@ -132,28 +143,123 @@ TEST_CASE("wide characters count double") {
 
 TEST_CASE("a key is a choice only where it is offered") {
   ApprovalCard card = CardFor(Command::Shell("make", "/w"));
-  CHECK(ReadKey("y", card) == PromptChoice::kOnce);
-  CHECK(ReadKey("y\n", card) == PromptChoice::kOnce);
-  CHECK(ReadKey("s", card) == PromptChoice::kNone);
-  CHECK(ReadKey("a", card) == PromptChoice::kNone);
+  CHECK(KeyFor("y", card) == PromptChoice::kOnce);
+  CHECK(KeyFor("y\n", card) == PromptChoice::kOnce);
+  CHECK(KeyFor("s", card) == PromptChoice::kNone);
+  CHECK(KeyFor("a", card) == PromptChoice::kNone);
   card.would_store = {"allow"};
-  CHECK(ReadKey("s", card) == PromptChoice::kSession);
-  CHECK(ReadKey("a", card) == PromptChoice::kNone);
+  CHECK(KeyFor("s", card) == PromptChoice::kSession);
+  CHECK(KeyFor("a", card) == PromptChoice::kNone);
   card.can_persist = true;
-  CHECK(ReadKey("a", card) == PromptChoice::kAlways);
-  CHECK(ReadKey("e", card) == PromptChoice::kDenyWithWords);
+  CHECK(KeyFor("a", card) == PromptChoice::kAlways);
+  CHECK(KeyFor("e", card) == PromptChoice::kDenyWithWords);
   for (const std::string_view key : {"n", "N", "\n", "\r", "\x1b"}) {
-    CHECK(ReadKey(key, card) == PromptChoice::kDeny);
+    CHECK(KeyFor(key, card) == PromptChoice::kDeny);
   }
-  CHECK(ReadKey("\x03", card) == PromptChoice::kInterrupt);
+  CHECK(KeyFor("\x03", card) == PromptChoice::kInterrupt);
 }
 
 TEST_CASE("pasted text and escape sequences are no choice") {
   const ApprovalCard card = CardFor(Command::Shell("make", "/w"));
   for (const std::string_view keys : {"yes", "yes\n", "yy", "y\ny", "\x1b[A", "x", "", " ", "1"}) {
     CAPTURE(keys);
-    CHECK(ReadKey(keys, card) == PromptChoice::kNone);
+    CHECK(KeyFor(keys, card) == PromptChoice::kNone);
   }
+}
+
+TEST_CASE("a card says what can be seen of a command and which files its programs are") {
+  ApprovalCard card = CardFor(Command::Shell("rm x", "/w"));
+  card.effects = {"deletes (`rm`)"};
+  card.programs = {"/usr/bin/rm"};
+  card.waiting_behind = 2;
+  const std::string text = Render(card);
+  CHECK(Holds(text, "  - deletes (`rm`)\n"));
+  CHECK(Holds(text, "  - /usr/bin/rm\n"));
+  CHECK(Holds(text, "2 more questions waiting"));
+}
+
+TEST_CASE("another form of what is stored is shown in full before it can be chosen") {
+  ApprovalCard card = CardFor(Command::Shell("make", "/w"));
+  card.would_store = {"allow exact \"make\""};
+  card.wider = {{"every use", {"allow family \"make\""}}};
+  PromptState state(1);
+  CHECK(Holds(RenderAll({&card, 1}, state), "allow exact"));
+  CHECK(Holds(RenderAll({&card, 1}, state), "[w]"));
+  state.form = 1;
+  CHECK(Holds(RenderAll({&card, 1}, state), "to be stored: every use"));
+  CHECK(Holds(RenderAll({&card, 1}, state), "allow family"));
+  CHECK_FALSE(Holds(RenderAll({&card, 1}, state), "allow exact"));
+  CHECK(KeyFor("w", card) == PromptChoice::kNextForm);
+  card.wider.clear();
+  CHECK(KeyFor("w", card) == PromptChoice::kNone);
+}
+
+TEST_CASE("the calls of one step stand on one card, each with its mark and its key") {
+  const std::vector<ApprovalCard> cards = {CardFor(Command::Shell("make one", "/w")),
+                                           CardFor(Command::Shell("make two", "/w"))};
+  PromptState state(2);
+  state.marked[1] = false;
+  const std::string text = RenderAll(cards, state);
+  for (const std::string_view part :
+       {"these 2 calls", "call 1 of 2", "  | make one\n", "call 2 of 2", "  | make two\n",
+        "1 [x] make one\n", "2 [ ] make two\n", "[1-2] mark a call"}) {
+    CAPTURE(part);
+    CHECK(Holds(text, part));
+  }
+  CHECK(ReadKey("2", cards).choice == PromptChoice::kToggle);
+  CHECK(ReadKey("2", cards).call == 1);
+  CHECK(ReadKey("3", cards).choice == PromptChoice::kNone);
+  CHECK(ReadKey("0", cards).choice == PromptChoice::kNone);
+}
+
+TEST_CASE("every line fits a screen of 40 columns, with the choices unbroken") {
+  ApprovalCard card = CardFor(Command::Shell("make " + std::string(100, 'x'), "/w"));
+  card.would_store = {"allow exact \"make\" in " + std::string(60, 'd')};
+  card.wider = {{"wider", {"allow family \"make\""}}};
+  card.can_persist = true;
+  const std::string text = Render(card, 40);
+  for (const std::string& line : Lines(text)) CHECK(line.size() < 40);
+  for (const std::string_view part :
+       {"  [y] yes, once\n", "  [s] yes, for this session\n", "  [a] yes, always\n",
+        "  [w] store another form\n", "  [n] no (preselected: Enter or Escape)\n",
+        "  [e] no, with words for the model\n", "  no answer in 30 s: nothing runs\n"}) {
+    CAPTURE(part);
+    CHECK(Holds(text, part));
+  }
+}
+
+TEST_CASE("pages hold every line once and in order") {
+  std::string text;
+  for (int i = 0; i < 25; ++i) text += "line " + std::to_string(i) + "\n";
+  for (const std::size_t rows :
+       {std::size_t{0}, std::size_t{1}, std::size_t{10}, std::size_t{25}}) {
+    const std::vector<std::string> pages = SplitPages(text, rows);
+    std::string joined;
+    for (const std::string& page : pages) {
+      CHECK_FALSE(page.empty());
+      if (rows > 0) CHECK(Lines(page).size() <= rows + 1);
+      joined += page;
+    }
+    CHECK(joined == text);
+    CHECK(pages.size() == (rows == 0 ? 1 : (25 + rows - 1) / rows));
+  }
+}
+
+TEST_CASE("between pages there is nothing to approve with") {
+  for (const std::string_view key : {"y", "a", "s", "yes", " y", ""}) {
+    CHECK(ReadPageKey(key) == PageChoice::kUnknown);
+  }
+  CHECK(ReadPageKey(" ") == PageChoice::kNext);
+  CHECK(ReadPageKey("\r") == PageChoice::kNext);
+  CHECK(ReadPageKey("n") == PageChoice::kDeny);
+  CHECK(ReadPageKey("\x1b") == PageChoice::kDeny);
+  CHECK(ReadPageKey("\x03") == PageChoice::kInterrupt);
+}
+
+TEST_CASE("the time left is told in words") {
+  CHECK(TimeLeftText(std::chrono::seconds(-1)) == "0 s");
+  CHECK(TimeLeftText(std::chrono::seconds(119)) == "119 s");
+  CHECK(TimeLeftText(std::chrono::seconds(305)) == "5:05 min");
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 namespace cordon::internal {
 namespace {
 
-constexpr std::array<std::string_view, 21> kReservedWords = {
-    "!",    "{",  "}",   "[[",       "]]", "case", "coproc", "do",   "done",  "elif", "else",
-    "esac", "fi", "for", "function", "if", "in",   "select", "then", "until", "while"};
+constexpr std::array<std::string_view, 22> kReservedWords = {
+    "!",    "{",  "}",   "[[",       "]]", "case", "coproc", "do",   "done", "elif",  "else",
+    "esac", "fi", "for", "function", "if", "in",   "select", "then", "time", "until", "while"};
 
 bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -225,6 +225,9 @@ class Reader {
     std::optional<ShellWord> target;
     if (Peek() != '#') target = ReadWord();
     if (!target.has_value()) return GiveUp("a redirection has no target");
+    // `>1>x`: digits before an operator belong to it.
+    const bool starts_next = Peek() == '<' || Peek() == '>';
+    if (starts_next && IsDigit(text_[at_ - 1])) return GiveUp("redirections stand too close");
     if (redirection.kind == Redirection::Kind::kDuplicate && !IsDescriptor(*target)) {
       return GiveUp("it redirects to something that is no descriptor");
     }

@@ -148,6 +148,14 @@ std::optional<std::uint64_t> MemberReader::OptionalNumber(std::string_view key) 
   return std::nullopt;
 }
 
+std::optional<bool> MemberReader::OptionalBool(std::string_view key) {
+  const Json* member = Find(key);
+  if (member == nullptr) return std::nullopt;
+  if (member->is_boolean()) return member->get<bool>();
+  Fail(key, "is neither true nor false");
+  return std::nullopt;
+}
+
 const Json& MemberReader::Array(std::string_view key) {
   static const Json kEmpty = Json::array();
   const Json* member = OptionalArray(key);

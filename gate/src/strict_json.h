@@ -35,6 +35,7 @@ class MemberReader {
   [[nodiscard]] std::uint64_t Number(std::string_view key);  // Mandatory.
   [[nodiscard]] std::optional<std::uint64_t> OptionalNumber(std::string_view key);
   [[nodiscard]] const Json& Array(std::string_view key);  // Mandatory.
+  [[nodiscard]] std::optional<bool> OptionalBool(std::string_view key);
   // Null when it is not there.
   [[nodiscard]] const Json* OptionalArray(std::string_view key);
   [[nodiscard]] const Json& Object(std::string_view key);  // Mandatory.

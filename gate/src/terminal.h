@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <stop_token>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "cordon/sdk/admission.h"
 
 namespace cordon::internal {
@@ -21,6 +23,11 @@ struct TerminalPromptOptions {
 [[nodiscard]] absl::StatusOr<ApprovalAnswer> AskOnTerminal(int fd, const ApprovalCard& card,
                                                            const TerminalPromptOptions& options,
                                                            const std::stop_token& stop);
+
+// The same for the calls of one step on one card, at most `kMaxCallsTogether`.
+[[nodiscard]] absl::StatusOr<std::vector<ApprovalAnswer>> AskTogetherOnTerminal(
+    int fd, absl::Span<const ApprovalCard> cards, const TerminalPromptOptions& options,
+    const std::stop_token& stop);
 
 }  // namespace cordon::internal
 

@@ -74,7 +74,7 @@ class TerminalBench {
   }
   // Until nothing was shown for longer than the guard takes: keys count from then on.
   void AwaitKeysCount() {
-    AwaitScreen("nothing runs.");
+    AwaitScreen("nothing runs");
     while (ReadScreen(milliseconds(150))) {
     }
   }
@@ -141,7 +141,7 @@ TEST_CASE("what is typed before the terminal was quiet is not taken for an answe
   TerminalBench bench;
   bench.card.expires = steady_clock::now() + milliseconds(900);
   bench.StartAsking(milliseconds(400));
-  bench.AwaitScreen("nothing runs.");
+  bench.AwaitScreen("nothing runs");
   bench.Type("y");
   CHECK(Is(bench.Answer().status(), ErrorCode::kApprovalTimedOut));
 }
@@ -192,7 +192,7 @@ TEST_CASE("control-C ends the question without an answer") {
 TEST_CASE("a question can be cancelled, also while words are typed") {
   TerminalBench waiting;
   waiting.StartAsking();
-  waiting.AwaitScreen("nothing runs.");
+  waiting.AwaitScreen("nothing runs");
   waiting.stop.request_stop();
   CHECK(Is(waiting.Answer().status(), ErrorCode::kCancelled));
   CHECK(waiting.ModeIsRestored());

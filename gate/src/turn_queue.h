@@ -4,6 +4,7 @@
 #define CORDON_GATE_SRC_TURN_QUEUE_H_
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <mutex>
@@ -39,6 +40,12 @@ class TurnQueue {
     waiting_.remove(mine);
     changed_.notify_all();
     return Turn();
+  }
+
+  // How many wait for whoever has the turn.
+  [[nodiscard]] std::size_t waiting_behind() {
+    const std::lock_guard lock(mutex_);
+    return waiting_.empty() ? 0 : waiting_.size() - 1;
   }
 
  private:

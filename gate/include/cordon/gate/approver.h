@@ -10,6 +10,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,10 @@ namespace cordon {
 // that is piped in can pass for a person. Whatever was typed before the question, and until the
 // terminal has been quiet for `guard`, is thrown away. The terminal's mode is restored on every
 // return.
+//
+// A question that is larger than the screen is shown in pages, and can be approved only when its
+// last page was shown; after a change of the window's size it is shown again. It is written from
+// top to bottom and without colour where the terminal has none, so that a screen reader can follow.
 //
 // Returns kNoApprover without a controlling terminal, in the background, or when not all of the
 // question could be shown; kApprovalTimedOut; kCancelled, also for Ctrl-C.
@@ -36,6 +41,9 @@ class TerminalApprover : public Approver {
   TerminalApprover() = default;
   explicit TerminalApprover(Options options) : options_(options) {}
   absl::StatusOr<ApprovalAnswer> Ask(const ApprovalCard& card, std::stop_token stop) override;
+  bool CanAskTogether() const override { return true; }
+  absl::StatusOr<std::vector<ApprovalAnswer>> AskTogether(absl::Span<const ApprovalCard> cards,
+                                                          std::stop_token stop) override;
 
  private:
   Options options_;
@@ -76,6 +84,16 @@ class ApproveEverything : public Approver {
  public:
   absl::StatusOr<ApprovalAnswer> Ask(const ApprovalCard& card, std::stop_token stop) override;
 };
+
+// A card as JSON, for an application that shows it elsewhere: tool, digest, command, directory,
+// details, requirements, effects, programs, what each form would store, and the seconds left. Every
+// text is escaped for display.
+[[nodiscard]] std::string ApprovalCardJson(const ApprovalCard& card);
+
+// `{"digest": "...", "approved": true, "remember": "once", "form": 0, "words": "..."}`, of which
+// the last three may be missing. Returns kInvalidArguments for anything else. Whether the digest is
+// that of the card is for the Gate to check.
+[[nodiscard]] absl::StatusOr<ApprovalAnswer> ApprovalAnswerFromJson(std::string_view json);
 
 // Nobody is there: kNoApprover at once.
 class NoApprover : public Approver {

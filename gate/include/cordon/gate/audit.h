@@ -7,14 +7,21 @@
 // `hash` is over the bytes of the line before `,"hash":`; the first `prev` is all zero. The length
 // and last hash are also kept in `PATH.head`, so that records cut off at the end are missed.
 // Whoever can write both files can rewrite history; to prove it later, keep a hash elsewhere.
+//
+// A log that grows beyond its size goes on in a new file: PATH becomes PATH.1, later PATH.2 and so
+// on, and the new PATH begins with a record "log.rotated" that continues the chain.
+//
+// What looks like a credential in a field is masked; see gate/README.md for what is not found.
 
 #ifndef CORDON_GATE_AUDIT_H_
 #define CORDON_GATE_AUDIT_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +40,10 @@ struct AuditOptions {
   AuditSync sync = AuditSync::kNone;
   // Absent: the system's clock.
   std::function<std::chrono::system_clock::time_point()> clock;
+  // The file is not let grow beyond this, single records aside. 0: it is never rotated.
+  std::uint64_t max_file_bytes = 0;
+  // Rotated files that are kept; older ones are removed. 0: all.
+  std::size_t max_rotated_files = 0;
 };
 
 // Several programs may append to one file, each through a log that it opened itself: one that was
@@ -57,20 +68,29 @@ struct AuditRecord {
 
 struct AuditVerification {
   bool intact = false;
-  std::uint64_t records = 0;        // Whole ones before the first fault.
+  std::uint64_t records = 0;        // Whole ones before the first fault, of all files.
+  std::uint64_t first_record = 1;   // Above 1: earlier ones are in rotated files that are gone.
   std::uint64_t broken_record = 0;  // The first that is changed, missing or out of order; 0: none.
   std::string reason;               // What is wrong with it.
   // Whether the end of the log is known too; without `PATH.head` a cut at the end goes unseen.
   bool end_is_known = false;
 };
 
-// Returns kNotFound or kLogFailed when the file cannot be read; a broken chain is a result.
+// The log with its rotated files. Returns kNotFound or kLogFailed when a file cannot be read; a
+// broken chain is a result.
 [[nodiscard]] absl::StatusOr<AuditVerification> VerifyAuditLog(const std::string& path);
 
-// Calls `visit` for each record in order until it returns false. Does not check the chain. Returns
-// kLogFailed, with the line's number, for a line that is no record.
+// Calls `visit` for each record in order, those of rotated files first, until it returns false.
+// Does not check the chain. Returns kLogFailed, with the line's number, for a line that is no
+// record.
 [[nodiscard]] absl::Status ReadAuditLog(const std::string& path,
                                         const std::function<bool(const AuditRecord&)>& visit);
+
+// The same, and then waits for more, through rotations, until `visit` returns false or `stop` is
+// requested.
+[[nodiscard]] absl::Status FollowAuditLog(const std::string& path,
+                                          const std::function<bool(const AuditRecord&)>& visit,
+                                          std::stop_token stop);
 
 }  // namespace cordon
 
