@@ -180,6 +180,10 @@ class RunCommandLine {
     facts_.result = *result;
     facts_.compile = result->report;
     if (!options_.quiet) SayWhatWasRefused(*result);
+    // A refusal is told in one line, so that this is said of what ran.
+    for (const ReportEntry& entry : facts_.extra_entries) {
+      if (entry.feature == "rules" && !options_.quiet) PrintError(entry.detail);
+    }
     return ExitStatus(*result);
   }
 
@@ -192,9 +196,6 @@ class RunCommandLine {
     if (!session.ok()) return session.status();
     facts_.compile = (*session)->executor().Report();
     facts_.extra_entries = (*session)->Entries();
-    for (const ReportEntry& entry : facts_.extra_entries) {
-      if (entry.feature == "rules" && !options_.quiet) PrintError(entry.detail);
-    }
     auto result = StartAndSupervise(**session, *request, facts_.execution_id);
     if (const auto closed = (*session)->Close(); !closed.ok() && result.ok()) {
       PrintError(std::string(closed.message()));

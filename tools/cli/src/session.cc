@@ -20,6 +20,7 @@
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 #include "egress.h"
+#include "values.h"
 
 namespace cordon::cli {
 namespace {
@@ -54,6 +55,16 @@ absl::StatusOr<std::shared_ptr<Approver>> ApproverOf(const SessionOptions& optio
 bool IsMissing(const std::string& path) {
   std::error_code error;
   return fs::symlink_status(path, error).type() == fs::file_type::not_found;
+}
+
+absl::StatusOr<AuditOptions> AuditOptionsOf(const SessionOptions& options) {
+  AuditOptions audit;
+  if (options.audit_sync) audit.sync = AuditSync::kEachRecord;
+  if (options.audit_rotate.empty()) return audit;
+  const auto bytes = ParseSize(options.audit_rotate);
+  if (!bytes.ok()) return Annotate(bytes.status(), "--audit-rotate");
+  audit.max_file_bytes = *bytes;
+  return audit;
 }
 
 // What is not there yet cannot be kept from being made, and then by the command.
@@ -124,7 +135,9 @@ class OpenSession : public Session {
     auto rules = OpenSessionRules(options_, profile);
     if (!rules.ok()) return rules.status();
     if (!options_.audit.empty()) {
-      auto log = AuditLog::Open(options_.audit);
+      const auto audit_options = AuditOptionsOf(options_);
+      if (!audit_options.ok()) return audit_options.status();
+      auto log = AuditLog::Open(options_.audit, *audit_options);
       if (!log.ok()) return Annotate(log.status(), "--audit");
       log_ = *std::move(log);
     }
@@ -198,6 +211,9 @@ void AddSessionOptions(CLI::App& app, SessionOptions& options) {
   app.add_option("--backend", options.backend, "auto (the default), namespaces or landlock")
       ->type_name("NAME");
   app.add_option("--audit", options.audit, "Append to this audit log")->type_name("FILE");
+  app.add_option("--audit-rotate", options.audit_rotate, "Go on in a new file beyond this size")
+      ->type_name("SIZE");
+  app.add_flag("--audit-sync", options.audit_sync, "Wait until each record is on the disk");
 }
 
 absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options) {
@@ -211,7 +227,7 @@ absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options) {
     for (const std::string& suffix : beside) policy.deny_write.push_back(path + suffix);
   };
   protect(options.rules, {".lock", ".used"});
-  protect(options.audit, {".head"});
+  protect(options.audit, {".head", ".[0-9]*"});
   return BuildProfile(policy);
 }
 

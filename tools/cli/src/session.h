@@ -34,6 +34,8 @@ struct SessionOptions {
   std::string backend;
   std::string audit;
   bool explain = false;  // List refused paths.
+  std::string audit_rotate;
+  bool audit_sync = false;
   // Who is asked instead of a person at the terminal; may be null.
   std::shared_ptr<Approver> approver;
 };

@@ -63,14 +63,33 @@ int WhyPath(Axis axis, const std::string& typed, const SessionOptions& options) 
   return Print(absl::StrFormat("%s %s", AxisName(axis), EscapeForDisplay(*path)), decision, change);
 }
 
+// What the stored rules say about a command in the workspace that connects there.
+absl::StatusOr<RuleDecision> StoredNetworkRule(const Profile& profile, const NetworkTarget& target,
+                                               const SessionOptions& options) {
+  const auto rules = OpenSessionRules(options, profile);
+  if (!rules.ok()) return rules.status();
+  Request request;
+  request.command = Command::Argv({"true"}, profile.Settings().workspace_root);
+  return (*rules)->Decide(RequireNetwork(target), request);
+}
+
 int WhyNetwork(const std::string& target, const SessionOptions& options) {
   const auto profile = BuildSessionProfile(options);
   if (!profile.ok()) return Fail(profile.status());
   const auto parsed = ParseNetworkTarget(target);
   if (!parsed.ok()) return Fail(parsed.status());
   const std::string text = NetworkTargetText(*parsed);
-  const auto decision = profile->ExplainNetwork(text);
+  auto decision = profile->ExplainNetwork(text);
   if (!decision.ok()) return Fail(decision.status());
+  const auto ruled = StoredNetworkRule(*profile, *parsed, options);
+  if (!ruled.ok()) return Fail(ruled.status());
+  if (decision->access != Access::kDeny && ruled->verdict == RuleDecision::Verdict::kDeny) {
+    return Print("connect to tcp:" + text, {Access::kDeny, ruled->rule, "stored rule"},
+                 "cordon rules remove " + ruled->ids.front());
+  }
+  if (decision->access == Access::kGated && ruled->verdict == RuleDecision::Verdict::kAllow) {
+    return Print("connect to tcp:" + text, {Access::kAllow, ruled->rule, "stored rule"}, "");
+  }
   return Print("connect to tcp:" + text, *decision,
                decision->access == Access::kAllow ? "" : "--net " + text);
 }
