@@ -42,12 +42,12 @@ function(cordon_library)
   endif()
 endfunction()
 
-# cordon_test(NAME <name> SOURCES ... DEPS <target>... [LABEL <label>])
+# cordon_test(NAME <name> SOURCES ... DEPS <target>... [LABEL <label>] [TIMEOUT <seconds>])
 #
 # Makes a test program on Catch2 and registers each of its cases with ctest as "<label>.<case>". DEPS may name
 # programs of this tree as well: those are built first. No semicolon in a case's name: CMake would split it.
 function(cordon_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;LABEL" "SOURCES;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;LABEL;TIMEOUT" "SOURCES;DEPS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME OR NOT arg_SOURCES)
     message(FATAL_ERROR "cordon_test: needs NAME and SOURCES; not understood: ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -60,6 +60,9 @@ function(cordon_test)
     set(fail_without_case --warn NoTests)
   endif()
   set(timeout 100)  # One of them runs a minute in CI.
+  if(arg_TIMEOUT)
+    set(timeout ${arg_TIMEOUT})
+  endif()
   if(CORDON_SANITIZE)
     set(timeout 180)
   endif()
