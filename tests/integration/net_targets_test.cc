@@ -12,6 +12,7 @@
 #include "cordon/sdk/unique_fd.h"
 #include "integration/support/cordon_run.h"
 #include "integration/support/listener.h"
+#include "integration/support/mcp_client.h"
 #include "integration/support/waiting.h"
 #include "support/catch.h"
 
@@ -129,6 +130,28 @@ TEST_CASE("a stored rule opens a target although nobody is there") {
   Expect(RunText(ground, policy, kFetch)).Status(1);  // The control.
 }
 
+TEST_CASE("why net knows the profile and the stored rules") {
+  const Ground ground;
+  const std::string rules = ground.outside() + "/rules.json";
+  for (const Words& rule :
+       {Words{"allow", "network", "allowed.test:80"}, Words{"deny", "network", "denied.test:80"}}) {
+    Words add = {"rules", "add", "--rules", rules};
+    add.insert(add.end(), rule.begin(), rule.end());
+    Expect(RunCordon(ground, add)).Status(0);
+  }
+  const auto why = [&](const std::string& target, const Words& more) {
+    Words words = {"why", "net", target, "-w", ground.workspace()};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunCordon(ground, words);
+  };
+  Expect(why("allowed.test:80", {})).Status(1).Out("--net allowed.test:80");
+  Expect(why("allowed.test:80", {"--rules", rules})).Status(0).Out("allow");
+  Expect(why("denied.test:80", {"--rules", rules, "--net", "denied.test:80"})).Status(2);
+  Expect(why("denied.test:80", {"--net", "denied.test:80"})).Status(0);
+  Expect(why("other.test:80", {"--rules", rules})).Status(1);
+  Expect(why("*.other.test:80", {"--rules", rules})).Status(1);
+}
+
 TEST_CASE("a mapping for tests is stated in the report and grants nothing") {
   NEEDS_CURL();
   const Ground ground;
@@ -161,6 +184,27 @@ TEST_CASE("a published port and the network behind it end with a cordon that is 
   run.Signal(SIGKILL);
   CHECK(run.Finish().status == 128 + SIGKILL);
   CHECK(Within(std::chrono::seconds(5), [&] { return ground.RunUnconfined(ask).status == 7; }));
+}
+
+TEST_CASE("the tool server reaches what it may, and asks about the rest while a connection waits") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  int asked = 0;
+  const auto approve = [&asked](const nlohmann::json&) {
+    ++asked;
+    return nlohmann::json{{"action", "accept"}, {"content", {{"decision", "once"}}}};
+  };
+  Words policy = Granting("granted.test:80", server);
+  policy.insert(policy.end(), {"--resolve", "asked.test:80=" + At(server)});
+  McpClient client(ground, policy, approve);
+  CHECK(Has(client.Bash("curl -sf -m 15 http://granted.test/").dump(), Listener::kGreeting));
+  CHECK(asked == 0);
+  CHECK(Has(client.Bash("curl -sf -m 15 http://asked.test/").dump(), Listener::kGreeting));
+  CHECK(asked == 1);
+  const std::string refused = client.Bash("curl -s -m 5 http://granted.test:81/").dump();
+  CHECK(Has(refused, "tcp:granted.test:81"));
+  CHECK(server.contacts() == 2);
 }
 
 TEST_CASE("the report says which targets were bound by their address alone") {
