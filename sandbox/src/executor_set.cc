@@ -20,8 +20,8 @@
 #include "executor.h"
 #include "landlock_report.h"
 #include "namespaces_report.h"
-#include "resolver_files.h"
 #include "observed_calls.h"
+#include "resolver_files.h"
 #include "resource_limits.h"
 #include "scratch.h"
 #include "seccomp_filter.h"
@@ -126,13 +126,10 @@ class SandboxExecutorSet final : public ExecutorSet {
       if (!authority.ok()) return authority.status();
       parts.authority = *std::move(authority);
     }
-    parts.plan_inputs = {parts_.profile,
-                         folders,
-                         parts_.limits.limits,
-                         parts_.seccomp_program,
-                         parts_.observer_program,
-                         parts_.landlock_abi,
-                         parts_.tier};
+    parts.plan_inputs = {parts_.profile,         folders,
+                         parts_.limits.limits,   parts_.limits.watched_processes,
+                         parts_.seccomp_program, parts_.observer_program,
+                         parts_.landlock_abi,    parts_.tier};
     if (!parts_.observer_program.empty()) parts.observer = observer_;
     parts.report = parts_.report;
     parts.environment =
@@ -233,7 +230,7 @@ absl::Status ChooseConfinement(SetParts& parts) {
                             parts.options.explain_paths});
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;
-  parts.limits = CompileLimits(limits, !on_host, root);
+  parts.limits = on_host ? CompileLimitsOnHost(limits) : CompileLimits(limits, true, root);
   parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits)
                          : NamespacesReport(parts.profile, host, parts.limits, has_egress);
   return absl::OkStatus();

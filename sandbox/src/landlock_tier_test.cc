@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -155,6 +156,18 @@ TEST_CASE("the landlock tier refuses what only a view or a network namespace can
   REQUIRE_FALSE(status.ok());
   CHECK(ErrorOf(status)->code == ErrorCode::kUnavailable);
   CHECK(std::string(status.message()).find(word) != std::string::npos);
+}
+
+TEST_CASE("the landlock tier ends a tree that has more processes than its limit") {
+  NEEDS_SCOPED_LANDLOCK();
+  LandlockFixture fixture;
+  fixture.config.limits.processes = 6;
+  CHECK_FALSE(fixture.set().Report().guarantees.resource_limits);
+  CHECK(Status(fixture.Shell("sleep 0 & sleep 0 & wait; echo within")) == "within");
+  const RunResult result = fixture.Shell("for i in 1 2 3 4 5 6 7 8 9; do sleep 15 & done; wait");
+  CHECK(result.outcome.kind == Outcome::Kind::kSignaled);
+  CHECK(result.outcome.signal == SIGKILL);
+  CHECK(result.outcome.wall < std::chrono::seconds(10));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ struct SandboxPlan {
   bool host_network = false;  // Else a network namespace of its own with only its loopback.
   std::string host_name = "cordon";
   std::vector<ViewOp> view;
-  std::uint64_t landlock_handled_fs = 0;  // 0: no Landlock.
+  std::uint64_t landlock_handled_fs = 0;   // 0: no Landlock.
   std::uint64_t landlock_handled_net = 0;  // LANDLOCK_ACCESS_NET_*; no port is ever allowed.
   std::uint64_t landlock_scoped = 0;
   std::vector<LandlockRule> landlock_rules;
@@ -78,6 +78,12 @@ struct SandboxPlan {
   // watched.
   std::string observer_program;
   std::vector<ResourceLimit> limits;
+  // Without namespaces, where RLIMIT_NPROC would count every process of the user: the supervisor
+  // ends a tree in which it finds more threads. 0: any number.
+  std::uint64_t watched_processes = 0;
+  // Absolute host paths that must not exist when a command of this plan has ended. Removed when the
+  // process that is served dies while one runs; else that is the library's business.
+  std::vector<std::string> absent;
 };
 
 // One command in a sandbox.

@@ -100,6 +100,8 @@ SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
   plan.seccomp_program = inputs_.seccomp_program;
   plan.observer_program = inputs_.observer_program;
   plan.limits = inputs_.limits;
+  plan.watched_processes = inputs_.watched_processes;
+  for (const AbsentName& name : view.absent) plan.absent.push_back(name.path);
   return plan;
 }
 

@@ -26,6 +26,7 @@ struct PlanInputs {
   Profile profile;
   ScratchFolders folders;
   std::vector<ResourceLimit> limits;
+  std::uint64_t watched_processes = 0;  // See `SandboxPlan`.
   std::string seccomp_program;
   std::string observer_program;
   int landlock_abi = 0;

@@ -68,6 +68,8 @@ struct PlanHeader {
   List limits;          // LimitRecord
   Bytes seccomp;        // struct sock_filter, aligned to 8.
   Bytes observer;       // The same.
+  List absent;          // Text
+  std::uint64_t watched_processes = 0;
   std::uint64_t landlock_handled_fs = 0;
   std::uint64_t landlock_handled_net = 0;
   std::uint64_t landlock_scoped = 0;

@@ -122,6 +122,10 @@ absl::StatusOr<std::string> EncodePlan(const SandboxPlan& plan) {
   header.limits = writer.Add(limits);
   header.seccomp = writer.AddBytes(plan.seccomp_program);
   header.observer = writer.AddBytes(plan.observer_program);
+  std::vector<wire::Text> absent;
+  for (const std::string& path : plan.absent) absent.push_back(writer.Add(path));
+  header.absent = writer.Add(absent);
+  header.watched_processes = plan.watched_processes;
   header.landlock_handled_fs = plan.landlock_handled_fs;
   header.landlock_handled_net = plan.landlock_handled_net;
   header.landlock_scoped = plan.landlock_scoped;

@@ -87,4 +87,23 @@ CompiledLimits CompileLimits(const Limits& limits, bool own_user_namespace, bool
   return compiled;
 }
 
+CompiledLimits CompileLimitsOnHost(const Limits& limits) {
+  Limits others = limits;
+  others.processes.reset();
+  CompiledLimits compiled = CompileLimits(others, false, false);
+  if (!limits.processes.has_value()) return compiled;
+  const bool alone = others == Limits{};
+  if (alone) compiled.entries.clear();  // "The profile sets no limit."
+  compiled.whole_tree = false;
+  for (ReportEntry& entry : compiled.entries) {
+    if (entry.status == FeatureStatus::kEnforced) entry.status = FeatureStatus::kNarrowed;
+  }
+  compiled.watched_processes = *limits.processes;
+  compiled.entries.push_back(
+      {"limits.processes", FeatureStatus::kNarrowed,
+       "the supervisor looks at the tree 20 times a second and kills it when there are more; for a "
+       "moment there can be (RLIMIT_NPROC would count every process of this user)"});
+  return compiled;
+}
+
 }  // namespace cordon::internal

@@ -13,6 +13,7 @@ namespace cordon::internal {
 
 struct CompiledLimits {
   std::vector<ResourceLimit> limits;
+  std::uint64_t watched_processes = 0;  // See `SandboxPlan`.
   // At least one limit is set, and each bounds the whole tree: the `resource_limits` guarantee.
   bool whole_tree = false;
   std::vector<ReportEntry> entries;
@@ -23,6 +24,9 @@ struct CompiledLimits {
 // which that limit never binds (getrlimit(2)).
 [[nodiscard]] CompiledLimits CompileLimits(const Limits& limits, bool own_user_namespace,
                                            bool root);
+
+// For the landlock tier: there the supervisor watches the number of processes.
+[[nodiscard]] CompiledLimits CompileLimitsOnHost(const Limits& limits);
 
 }  // namespace cordon::internal
 

@@ -97,7 +97,10 @@ TEST_CASE("shared memory of the command is not that of the host") {
 TEST_CASE("a run whose cordon is killed leaves nothing behind and neither does the next one") {
   const WatchedGround ground;
   Words arguments = ground.policy;
-  arguments.insert(arguments.end(), {"-c", "echo x >\"$TMPDIR/file\"; echo began; sleep 30"});
+  arguments.insert(arguments.end(),
+                   {"-c",
+                    "echo x >\"$TMPDIR/file\"; mkdir .vscode; echo x >.vscode/tasks.json; "
+                    "echo x >.envrc; echo began; sleep 30"});
   Child child(InsideCommand(ground, arguments), InsideOptions(ground));
   std::string line;
   REQUIRE(child.ReadLine(line, seconds(10)));

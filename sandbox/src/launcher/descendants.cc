@@ -12,6 +12,7 @@ namespace {
 struct Process {
   int pid;
   int parent;
+  int threads;
   bool below;
 };
 
@@ -27,21 +28,33 @@ int ParseNumber(const char* text) {
   return value;
 }
 
-// The fourth field of /proc/PID/stat; the second is a name in parentheses, with any bytes in it.
-int ParentOf(const char* pid) {
+// The text after the `count`th blank; empty when there are fewer.
+const char* After(const char* text, int count) {
+  for (; *text != '\0' && count > 0; ++text) {
+    if (*text == ' ') --count;
+  }
+  return text;
+}
+
+// From /proc/PID/stat: the fourth field and the twentieth. The second is a name in parentheses,
+// with any bytes in it.
+Process Look(const char* pid) {
+  Process process = {ParseNumber(pid), 0, 0, false};
   TextBuffer<64> path;
   path.Add("/proc/").Add(pid).Add("/stat");
   const Fd file(Call(__NR_openat, AT_FDCWD, path.get(), O_RDONLY | O_CLOEXEC));
-  char text[256];
+  char text[512];
   const long size = Call(__NR_read, file.get(), text, sizeof(text) - 1);
-  if (size <= 0) return 0;
+  if (size <= 0) return process;
   text[size] = '\0';
   const char* after_name = nullptr;
   for (const char* at = text; *at != '\0'; ++at) {
     if (*at == ')') after_name = at + 1;
   }
-  if (after_name == nullptr || Length(after_name) < 4) return 0;
-  return ParseNumber(after_name + 3);  // " S 123"
+  if (after_name == nullptr) return process;
+  process.parent = ParseNumber(After(after_name, 2));
+  process.threads = ParseNumber(After(after_name, 18));
+  return process;
 }
 
 int ListProcesses() {
@@ -49,7 +62,7 @@ int ListProcesses() {
   int count = 0;
   const auto add = [&count](const char* name) {
     if (!IsDigit(name[0]) || count == kMaxProcesses) return;
-    processes[count++] = {ParseNumber(name), ParentOf(name), false};
+    processes[count++] = Look(name);
   };
   while (VisitNext(listing.get(), add)) {
   }
@@ -63,9 +76,8 @@ bool IsBelow(int pid, int count) {
   return false;
 }
 
-}  // namespace
-
-void SignalDescendants(int signal) {
+// Lists all processes and marks those below this one. Returns how many were listed.
+int MarkDescendants() {
   const int self = static_cast<int>(Call(__NR_getpid));
   const int count = ListProcesses();
   for (bool more = true; more;) {
@@ -77,9 +89,25 @@ void SignalDescendants(int signal) {
       more = more || process.below;
     }
   }
+  return count;
+}
+
+}  // namespace
+
+void SignalDescendants(int signal) {
+  const int count = MarkDescendants();
   for (int i = 0; i < count; ++i) {
     if (processes[i].below) Call(__NR_kill, processes[i].pid, signal);
   }
+}
+
+std::uint64_t CountDescendants() {
+  const int count = MarkDescendants();
+  std::uint64_t threads = 0;
+  for (int i = 0; i < count; ++i) {
+    if (processes[i].below) threads += static_cast<std::uint64_t>(processes[i].threads);
+  }
+  return threads;
 }
 
 }  // namespace cordon::launcher

@@ -3,10 +3,15 @@
 #ifndef CORDON_SANDBOX_SRC_LAUNCHER_DESCENDANTS_H_
 #define CORDON_SANDBOX_SRC_LAUNCHER_DESCENDANTS_H_
 
+#include <cstdint>
+
 namespace cordon::launcher {
 
 // Sends `signal` to every descendant that /proc shows now.
 void SignalDescendants(int signal);
+
+// How many threads all of them have.
+[[nodiscard]] std::uint64_t CountDescendants();
 
 }  // namespace cordon::launcher
 

@@ -104,8 +104,33 @@ class Launcher {
     Call(__NR_setsid);
     constexpr __kernel_timespec kPatience = {5, 0};
     BecomesReadable(self_.get(), kPatience);
+    RemoveWhatMustBeAbsent();
     Sweep(own_parent_.get(), own_name_.get());
     Exit(0);
+  }
+
+  // Of the commands that ran when the host died, once they have ended.
+  void RemoveWhatMustBeAbsent() {
+    for (const Running& running : running_) {
+      constexpr __kernel_timespec kPatience = {5, 0};
+      if (!running.tree.ok() || !BecomesReadable(running.tree.get(), kPatience)) continue;
+      const Plan plan(plans[running.plan_id].start);
+      const auto* absent = plan.Records<wire::Text>(plan.header->absent);
+      for (std::uint32_t i = 0; i < plan.header->absent.count; ++i) {
+        RemovePath(plan.Text(absent[i]));
+      }
+    }
+  }
+
+  // Remembers a spawn while it runs, in the place of one that has ended.
+  void NoteRunning(std::uint32_t plan_id, int pidfd) {
+    if (Plan(plans[plan_id].start).header->absent.count == 0) return;
+    for (Running& running : running_) {
+      if (running.tree.ok() && !IsReadable(running.tree.get())) continue;
+      running.tree = Fd(Call(__NR_fcntl, pidfd, kDuplicateCloexec, 3));
+      running.plan_id = plan_id;
+      return;
+    }
   }
 
   static bool BecomesReadable(int fd, __kernel_timespec timeout) {
@@ -211,9 +236,18 @@ class Launcher {
     spawn.identity = identity_;
     Fd pidfd = Begin(spawn);
     const int error = pidfd.error();
+    if (error == 0) NoteRunning(message.request.plan_id, pidfd.get());
     return {error, 0, static_cast<Fd&&>(pidfd)};
   }
 
+  static constexpr int kMaxRunning = 64;
+  static constexpr int kDuplicateCloexec = 1030;  // F_DUPFD_CLOEXEC
+  struct Running {
+    Fd tree;
+    std::uint32_t plan_id = 0;
+  };
+
+  Running running_[kMaxRunning];
   Identity identity_;
   unsigned file_mode_mask_ = 022;
   Fd self_;

@@ -37,6 +37,13 @@ class Bounds {
     }
     return true;
   }
+  [[nodiscard]] bool HoldsTexts(wire::List list) const {
+    if (!Holds<wire::Text>(list)) return false;
+    for (std::uint32_t i = 0; i < list.count; ++i) {
+      if (!Holds(At<wire::Text>(list)[i])) return false;
+    }
+    return true;
+  }
   [[nodiscard]] bool HoldsVector(wire::List list) const {
     if (!Holds<std::uint64_t>(list, 1)) return false;
     const auto* offsets = At<std::uint64_t>(list);
@@ -72,7 +79,7 @@ bool IsPlan(const char* start, std::uint64_t size) {
   const auto* header = reinterpret_cast<const wire::PlanHeader*>(start);
   const Bounds bounds(start, size);
   return bounds.Holds(header->host_name) && bounds.HoldsView(header->view) &&
-         bounds.HoldsRules(header->landlock_rules) &&
+         bounds.HoldsRules(header->landlock_rules) && bounds.HoldsTexts(header->absent) &&
          bounds.Holds<wire::LimitRecord>(header->limits) && bounds.Holds(header->seccomp) &&
          header->seccomp.offset % 8 == 0 && bounds.Holds(header->observer) &&
          header->observer.offset % 8 == 0;

@@ -109,6 +109,7 @@ Outcome SetUp(const Spawn& spawn) {
   }
   supervised.channel = spawn.channel;
   supervised.launcher = spawn.launcher;
+  supervised.watched_processes = spawn.plan.header->watched_processes;
   supervised.is_init = spawn.plan.header->namespaces != 0;
   Supervise(supervised);
 }

@@ -28,6 +28,9 @@ constexpr std::uint64_t kNever = ~std::uint64_t{0};
 // How long what cannot be killed (another user's, in uninterruptible sleep) is waited for.
 constexpr std::uint64_t kReapMicroseconds = 5'000'000;
 
+// How often the size of the tree is looked at, where it is limited like that.
+constexpr std::uint64_t kLookMicroseconds = 50'000;
+
 class Supervisor {
  public:
   explicit Supervisor(const Supervised& supervised) : supervised_(supervised) {}
@@ -37,7 +40,8 @@ class Supervisor {
     Report(SpawnEvent::Kind::kStarted);
     for (;;) {
       if (NowMicroseconds() >= kill_at_) KillTree();
-      Wait(kill_at_);
+      Wait(NextDeadline());
+      if (IsOverLimit()) SignalTree(SIGKILL);
       if (launcher_gone_) Abandon();
       ReadControls();
       ReapUntilCommandEnds();
@@ -59,6 +63,16 @@ class Supervisor {
                       MakeDescriptor(static_cast<int>(launcher), kLauncher) == 0;
     if (!held) Exit(1);
     CloseFrom(kLauncher + 1);
+  }
+
+  [[nodiscard]] std::uint64_t NextDeadline() const {
+    if (supervised_.watched_processes == 0) return kill_at_;
+    const std::uint64_t look = NowMicroseconds() + kLookMicroseconds;
+    return look < kill_at_ ? look : kill_at_;
+  }
+
+  [[nodiscard]] bool IsOverLimit() const {
+    return supervised_.watched_processes != 0 && CountDescendants() > supervised_.watched_processes;
   }
 
   // Until something happened or `deadline` has come.

@@ -3,17 +3,20 @@
 #include <linux/fcntl.h>
 #include <linux/time_types.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "launcher/directory.h"
 #include "launcher/fd.h"
+#include "launcher/mount.h"
 #include "launcher/text.h"
 
 namespace cordon::launcher {
 namespace {
 
 constexpr int kFolderFlags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr int kRemoveFolder = 0x200;  // AT_REMOVEDIR
+constexpr int kRemoveFolder = 0x200;        // AT_REMOVEDIR
+constexpr std::size_t kLongestPath = 4096;  // PATH_MAX
 constexpr int kAttempts = 300;
 constexpr __kernel_timespec kPause = {0, 10'000'000};
 
@@ -90,6 +93,17 @@ void Sweep(int parent, const char* name) {
     if (UnlinkFolder(parent, name)) return;
     Call(__NR_nanosleep, &kPause, nullptr);
   }
+}
+
+void RemovePath(const char* path) {
+  std::size_t slash = Length(path);
+  while (slash > 0 && path[slash] != '/') --slash;
+  TextBuffer<kLongestPath> above;
+  above.Add(path, slash == 0 ? 1 : slash);
+  const Fd folder = OpenHost(above.get());
+  const char* const name = path + slash + 1;
+  if (!above.complete() || !folder.ok() || *name == '\0') return;
+  if (!UnlinkFile(folder.get(), name)) Sweep(folder.get(), name);
 }
 
 }  // namespace cordon::launcher

@@ -11,6 +11,9 @@ namespace cordon::launcher {
 // time.
 void Sweep(int parent, const char* name);
 
+// Removes what is at the absolute path `path`, whatever it is; follows no link on the way.
+void RemovePath(const char* path);
+
 }  // namespace cordon::launcher
 
 #endif  // CORDON_SANDBOX_SRC_LAUNCHER_SWEEP_H_
