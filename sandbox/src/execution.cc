@@ -113,7 +113,7 @@ void Execution::ReadEventsLocked() {
   }
 }
 
-void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd listener) {
+void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd attached) {
   switch (event.kind) {
     case SpawnEvent::Kind::kStarted:
       started_ = std::chrono::steady_clock::now();
@@ -127,7 +127,11 @@ void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd listener) {
       return;
     case SpawnEvent::Kind::kObserved:
     case SpawnEvent::Kind::kUnobserved:
-      return ObserveLocked(event, std::move(listener));
+      return ObserveLocked(event, std::move(attached));
+    case SpawnEvent::Kind::kTerminal:
+      if (!attached.valid()) GiveUpLocked(Step::kTerminal, EMFILE);
+      terminal_ = std::move(attached);
+      return;
   }
 }
 
@@ -145,14 +149,24 @@ void Execution::ObserveLocked(const SpawnEvent& event, UniqueFd listener) {
       return;
     }
     error = ErrorOf(watch.status()).value_or(Error{}).error_number;
-    failed_ = SpawnEvent();
-    failed_->step = Step::kSeccomp;
-    failed_->error_number = error;
-    destroyed_ = true;
-    SendSignal(exit_fd(), SIGKILL);
-    (void)shutdown(channel_fd(), SHUT_WR);
+    GiveUpLocked(Step::kSeccomp, error);
   }
   unobserved_ = UnobservedEntry(error);
+}
+
+// What the set-up needs cannot be had here, so that it would never end.
+void Execution::GiveUpLocked(Step step, int error_number) {
+  failed_ = SpawnEvent();
+  failed_->step = step;
+  failed_->error_number = error_number;
+  destroyed_ = true;
+  SendSignal(exit_fd(), SIGKILL);
+  (void)shutdown(channel_fd(), SHUT_WR);
+}
+
+UniqueFd Execution::TakeTerminal() {
+  const std::lock_guard lock(mutex_);
+  return std::move(terminal_);
 }
 
 std::optional<SteadyTime> Execution::started() const {
@@ -263,6 +277,7 @@ void Execution::SettleLocked() {
   }
   LogExitLocked();
   watch_.reset();
+  terminal_.Reset();
   context_.observation.reset();
   context_.plan = {};
   context_.network.reset();

@@ -63,6 +63,9 @@ class Execution {
   // means that the channel need not be polled any more.
   bool ReadEvents();
 
+  // The host's side of the command's terminal, once, after its start; else invalid.
+  [[nodiscard]] UniqueFd TakeTerminal();
+
   // When the command began to run; nothing before.
   [[nodiscard]] std::optional<SteadyTime> started() const;
 
@@ -86,8 +89,9 @@ class Execution {
 
  private:
   void ReadEventsLocked();
-  void OnEventLocked(const SpawnEvent& event, UniqueFd listener);
+  void OnEventLocked(const SpawnEvent& event, UniqueFd attached);
   void ObserveLocked(const SpawnEvent& event, UniqueFd listener);
+  void GiveUpLocked(Step step, int error_number);
   void CollectDenialsLocked(RunResult& result);
   void SendControl(const SpawnControl& control);
   [[nodiscard]] absl::Status SetupFailureLocked() const;
@@ -111,6 +115,7 @@ class Execution {
   std::optional<Outcome::Kind> ending_as_;
   std::unique_ptr<ObserverWatch> watch_;
   std::optional<ReportEntry> unobserved_;
+  UniqueFd terminal_;
   std::optional<absl::StatusOr<RunResult>> settled_;
 };
 

@@ -76,6 +76,10 @@ absl::StatusOr<std::unique_ptr<PreparedProcess>> SandboxExecutor::PrepareProcess
   if (!streams.ok()) return streams.status();
   absl::StatusOr<PreparedSpawn> spawn = Prepare(command, options.execution_id, options.grants);
   if (!spawn.ok()) return spawn.status();
+  if (options.terminal.has_value()) {
+    spawn->plan.terminal_rows = options.terminal->rows;
+    spawn->plan.terminal_columns = options.terminal->columns;
+  }
   return MakePreparedProcess(live_, *std::move(spawn), *std::move(streams));
 }
 

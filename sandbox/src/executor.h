@@ -32,7 +32,7 @@ class SandboxExecutor final : public Executor {
     CompileReport report;    // But for the entries about files.
     std::vector<std::string> environment;
     std::shared_ptr<Launcher> launcher;
-    std::shared_ptr<Observer> observer;  // Null when nothing is observed.
+    std::shared_ptr<Observer> observer;         // Null when nothing is observed.
     std::shared_ptr<GrantAuthority> authority;  // May be null.
     std::shared_ptr<EgressProxy> egress;        // Null: the network is not served.
     LogSink* log = nullptr;                     // Borrowed until `Close`.

@@ -93,8 +93,10 @@ struct CommandPlan {
   std::string working_directory;         // A path of the view.
   std::vector<ViewOp> extra_view;        // After the plan's own, e.g. from grants.
   std::vector<LandlockRule> extra_landlock_rules;
-  // Standard input is a terminal of the command's own and becomes its controlling one.
-  bool controlling_terminal = false;
+  // Makes a terminal of this size, as its three streams and its controlling terminal, whose other
+  // side goes to the host (SpawnEvent::kTerminal). Both 0: it has the streams that it is given.
+  std::uint16_t terminal_rows = 0;
+  std::uint16_t terminal_columns = 0;
 };
 
 // A stable lower-case name for reports and errors, e.g. "id maps".

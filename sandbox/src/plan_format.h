@@ -85,7 +85,8 @@ struct CommandHeader {
   List extra_view;
   List extra_landlock_rules;
   Text working_directory = 0;
-  std::uint32_t controlling_terminal = 0;
+  std::uint16_t terminal_rows = 0;
+  std::uint16_t terminal_columns = 0;
 };
 
 }  // namespace cordon::internal::wire

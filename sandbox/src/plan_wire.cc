@@ -141,7 +141,8 @@ absl::StatusOr<std::string> EncodeCommand(const CommandPlan& command) {
   header.working_directory = writer.Add(command.working_directory);
   header.extra_view = AddView(writer, command.extra_view);
   header.extra_landlock_rules = AddRules(writer, command.extra_landlock_rules);
-  header.controlling_terminal = command.controlling_terminal;
+  header.terminal_rows = command.terminal_rows;
+  header.terminal_columns = command.terminal_columns;
   return writer.Finish(header);
 }
 

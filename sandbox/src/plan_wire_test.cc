@@ -57,7 +57,8 @@ CommandPlan FullCommand() {
   command.working_directory = "/code";
   command.extra_view = FullPlan().view;
   command.extra_landlock_rules = {{"/more", 1, false}};
-  command.controlling_terminal = true;
+  command.terminal_rows = 25;
+  command.terminal_columns = 132;
   return command;
 }
 
@@ -108,7 +109,8 @@ TEST_CASE("a command arrives with the vectors that execve wants") {
   CHECK(std::string(environment[0]) == "A=1");
   CHECK(environment[1] == nullptr);
   CHECK(std::string(command.Text(command.header->working_directory)) == "/code");
-  CHECK(command.header->controlling_terminal == 1);
+  CHECK(command.header->terminal_rows == 25);
+  CHECK(command.header->terminal_columns == 132);
 }
 
 TEST_CASE("what cannot be said without loss is refused") {

@@ -83,6 +83,7 @@ const Layer& LayerOf(Step step) {
     case Step::kNone:
     case Step::kPlan:
     case Step::kInit:
+    case Step::kTerminal:
     case Step::kCapabilities:
     case Step::kNoNewPrivileges:
     case Step::kLimits:

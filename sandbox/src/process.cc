@@ -1,7 +1,9 @@
 #include "process.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <mutex>
 #include <optional>
@@ -14,16 +16,36 @@
 namespace cordon::internal {
 namespace {
 
+absl::Status CheckSize(TerminalSize size) {
+  if (size.rows != 0 && size.columns != 0) return absl::OkStatus();
+  return MakeError(ErrorCode::kInvalidOption, "a terminal has at least one row and one column");
+}
+
 class LiveProcess final : public Process {
  public:
-  LiveProcess(std::shared_ptr<Execution> execution, ProcessStreams streams)
-      : execution_(std::move(execution)), streams_(std::move(streams)) {}
+  // `resizable`: another descriptor of `terminal`; both are invalid without one.
+  LiveProcess(std::shared_ptr<Execution> execution, ProcessStreams streams, UniqueFd terminal,
+              UniqueFd resizable)
+      : execution_(std::move(execution)),
+        streams_(std::move(streams)),
+        terminal_(std::move(terminal)),
+        resizable_(std::move(resizable)) {}
 
   ~LiveProcess() override { (void)execution_->Close(); }
 
   UniqueFd TakeStandardInput() override { return std::move(streams_.callers[0]); }
   UniqueFd TakeStandardOutput() override { return std::move(streams_.callers[1]); }
   UniqueFd TakeStandardError() override { return std::move(streams_.callers[2]); }
+
+  UniqueFd TakeTerminal() override { return std::move(terminal_); }
+
+  absl::Status Resize(TerminalSize size) override {
+    if (!resizable_.valid()) return Process::Resize(size);
+    if (absl::Status checked = CheckSize(size); !checked.ok()) return checked;
+    const winsize window = {size.rows, size.columns, 0, 0};
+    if (ioctl(resizable_.get(), TIOCSWINSZ, &window) == 0) return absl::OkStatus();
+    return MakeErrnoError(errno, "cannot resize the terminal");
+  }
 
   int exit_fd() const override { return execution_->exit_fd(); }
 
@@ -54,6 +76,8 @@ class LiveProcess final : public Process {
  private:
   const std::shared_ptr<Execution> execution_;
   ProcessStreams streams_;
+  UniqueFd terminal_;
+  const UniqueFd resizable_;
 };
 
 class PreparedConfinedProcess final : public PreparedProcess {
@@ -78,8 +102,15 @@ class PreparedConfinedProcess final : public PreparedProcess {
     for (UniqueFd& own : streams_.own) own.Reset();
     if (!execution.ok()) return execution.status();
     absl::Status started = (*execution)->AwaitStart();
+    UniqueFd terminal = (*execution)->TakeTerminal();
+    UniqueFd resizable;
+    if (started.ok() && terminal.valid()) {
+      resizable.Reset(fcntl(terminal.get(), F_DUPFD_CLOEXEC, 3));
+      if (!resizable.valid()) started = MakeErrnoError(errno, "cannot keep the terminal");
+    }
     if (started.ok()) {
-      return std::make_unique<LiveProcess>(*std::move(execution), std::move(streams_));
+      return std::make_unique<LiveProcess>(*std::move(execution), std::move(streams_),
+                                           std::move(terminal), std::move(resizable));
     }
     (void)(*execution)->Close();
     return started;
@@ -132,6 +163,12 @@ absl::Status MakeStream(const StreamOption& option, std::size_t index, ProcessSt
 
 absl::StatusOr<ProcessStreams> MakeProcessStreams(const ProcessOptions& options) {
   ProcessStreams streams;
+  if (options.terminal.has_value()) {
+    absl::Status status = CheckSize(*options.terminal);
+    for (std::size_t i = 0; i < 3 && status.ok(); ++i) status = MakeStream({}, i, streams);
+    if (!status.ok()) return status;
+    return streams;
+  }
   absl::Status status = MakeStream(options.standard_input, 0, streams);
   if (status.ok()) status = MakeStream(options.standard_output, 1, streams);
   if (status.ok()) status = MakeStream(options.standard_error, 2, streams);

@@ -22,6 +22,7 @@ enum class Step : std::uint8_t {
   kProc,
   kPivot,
   kInit,  // pid 1 and its child
+  kTerminal,
   kCapabilities,
   kNoNewPrivileges,
   kLimits,
@@ -32,14 +33,16 @@ enum class Step : std::uint8_t {
 };
 
 // What the launcher says about one spawn, on the spawn's own channel (SOCK_SEQPACKET), in this
-// order: for a plan that observes, kObserved or kUnobserved; kStarted or kFailed; after kStarted
-// exactly one kEnded. End of file without kEnded means that the tree was killed from outside.
+// order: for a command with a terminal, kTerminal; for a plan that observes, kObserved or
+// kUnobserved; kStarted or kFailed; after kStarted exactly one kEnded. End of file without kEnded
+// means that the tree was killed from outside.
 struct SpawnEvent {
   enum class Kind : std::uint8_t {
     kStarted,
     kFailed,
     kEnded,
     kObserved,    // The listener of the command's calls is attached. They wait until it is served.
+    kTerminal,    // The host's side of the command's terminal is attached.
     kUnobserved,  // The kernel refused one, with `error_number`; the command runs all the same.
   };
   Kind kind = Kind::kFailed;

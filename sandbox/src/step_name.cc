@@ -28,6 +28,8 @@ std::string_view StepName(Step step) {
       return "pivot";
     case Step::kInit:
       return "init";
+    case Step::kTerminal:
+      return "terminal";
     case Step::kCapabilities:
       return "capabilities";
     case Step::kNoNewPrivileges:

@@ -55,7 +55,7 @@ int HandOverListener(const Spawn& spawn) {
 
 int EnterSession(const Command& command) {
   if (const int error = ErrorOf(Call(__NR_setsid))) return error;
-  if (command.header->controlling_terminal == 0) return 0;
+  if (command.header->terminal_rows == 0) return 0;
   return ErrorOf(Call(__NR_ioctl, 0, TIOCSCTTY, 0));
 }
 

@@ -12,6 +12,7 @@
 #include "launcher/network.h"
 #include "launcher/process_state.h"
 #include "launcher/supervisor.h"
+#include "launcher/terminal.h"
 #include "launcher/text.h"
 #include "launcher/view.h"
 
@@ -96,9 +97,14 @@ Outcome SetUp(const Spawn& spawn) {
   return BecomeSupervisor(namespaces, spawn.launcher);
 }
 
-[[noreturn]] void RunFirstProcess(const Spawn& spawn) {
+[[noreturn]] void RunFirstProcess(Spawn spawn) {
   Outcome outcome = SetUp(spawn);
   Supervised supervised;
+  Fd terminal;
+  if (outcome.ok() && spawn.command.header->terminal_rows != 0) {
+    outcome = MakeTerminal(spawn, &terminal);
+    for (int& standard : spawn.standard) standard = terminal.get();
+  }
   if (outcome.ok()) {
     supervised.started_microseconds = NowMicroseconds();
     outcome = StartCommand(spawn, &supervised.command);

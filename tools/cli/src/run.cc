@@ -12,6 +12,7 @@
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/status.h"
+#include "own_terminal.h"
 #include "policy_options.h"
 #include "run_report.h"
 #include "session.h"
@@ -30,6 +31,11 @@ struct RunOptionsText {
   std::string max_output;
   bool tty = false;
   bool no_tty = false;
+
+  [[nodiscard]] TerminalChoice terminal() const {
+    if (no_tty) return TerminalChoice::kNever;
+    return tty ? TerminalChoice::kAlways : TerminalChoice::kWhenAtTerminal;
+  }
   std::string report;
   bool quiet = false;
 };
@@ -39,6 +45,7 @@ struct RunRequest {
   Profile profile;
   Command command;
   SupervisionLimits limits;
+  TerminalChoice terminal = TerminalChoice::kWhenAtTerminal;
 };
 
 absl::StatusOr<SupervisionLimits> LimitsOf(const RunOptionsText& options) {
@@ -76,6 +83,7 @@ absl::StatusOr<RunRequest> RequestOf(const RunOptionsText& options, const Invoca
   auto limits = LimitsOf(options);
   if (!limits.ok()) return limits.status();
   request.limits = *limits;
+  request.terminal = options.terminal();
   auto profile = BuildSessionProfile(options.session);
   if (!profile.ok()) return profile.status();
   request.profile = *std::move(profile);
@@ -96,10 +104,12 @@ absl::StatusOr<RunResult> StartAndSupervise(Session& session, const RunRequest& 
   process_options.execution_id = execution_id;
   process_options.grants = *std::move(grants);
   process_options.standard_input = StandardInputOption();
+  process_options.terminal = ChooseTerminal(request.terminal);
   auto prepared = session.executor().PrepareProcess(request.command, process_options);
   if (!prepared.ok()) return prepared.status();
   auto process = (*prepared)->Start();
   if (!process.ok()) return process.status();
+  if (process_options.terminal) return SuperviseTerminal(**process, request.limits);
   return Supervise(**process, request.limits);
 }
 
@@ -234,7 +244,8 @@ void AddRunCommand(CLI::App& root, Invocation& invocation) {
       ->type_name("DURATION");
   run->add_option("--max-output", options->max_output, "End the command after this much output")
       ->type_name("SIZE");
-  CLI::Option* tty = run->add_flag("--tty", options->tty, "Give the command a terminal of its own");
+  CLI::Option* tty = run->add_flag(
+      "--tty", options->tty, "Give the command a terminal of its own (the default at a terminal)");
   run->add_flag("--no-tty", options->no_tty, "Never give it a terminal")->excludes(tty);
   run->add_option("--report", options->report, "Write the report there, - is standard error")
       ->type_name("FILE");

@@ -99,12 +99,20 @@ struct StreamOption {
   int fd = -1;
 };
 
+struct TerminalSize {
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+};
+
 struct ProcessOptions {
   std::string execution_id;
   std::vector<Grant> grants;
   StreamOption standard_input;
   StreamOption standard_output{StreamOption::Kind::kPipe, -1};
   StreamOption standard_error{StreamOption::Kind::kPipe, -1};
+  // A pseudo-terminal of the command's own in the place of the three streams, which are ignored
+  // then. It becomes its controlling terminal. There is no fall-back to pipes.
+  std::optional<TerminalSize> terminal = std::nullopt;
 };
 
 enum class ProcessSignal : std::uint8_t {
@@ -126,6 +134,15 @@ class Process {
   [[nodiscard]] virtual UniqueFd TakeStandardInput() = 0;
   [[nodiscard]] virtual UniqueFd TakeStandardOutput() = 0;
   [[nodiscard]] virtual UniqueFd TakeStandardError() = 0;
+
+  // The other side of the command's terminal: what is written are keys, what is read is what it
+  // shows. At the end of the tree read(2) fails with EIO, which is its end of file. Invalid without
+  // a terminal or when it was taken before. Born with O_CLOEXEC, blocking.
+  [[nodiscard]] virtual UniqueFd TakeTerminal();
+
+  // The new size of the terminal, of which the command is told by SIGWINCH. Returns kInvalidOption
+  // for a command without one and for a size of 0. No effect after the end.
+  virtual absl::Status Resize(TerminalSize size);
 
   // Becomes readable (POLLIN or POLLHUP) once the tree has ended; owned by the process object. For
   // event loops: poll it, then call `Wait`.
