@@ -43,8 +43,9 @@ constexpr std::uint32_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_
 constexpr std::uint32_t kHarmlessPersonality = ADDR_NO_RANDOMIZE | UNAME26 | PER_LINUX32;
 
 constexpr std::uint32_t kTypingIoctls[] = {TIOCSTI, TIOCLINUX};
-// ext4 and what all share ('f'), xfs, btrfs, f2fs: flags, versions, subvolumes, encryption.
-constexpr std::uint32_t kFileIoctlTypes[] = {'f', 'X', 0x94, 0xf5};
+// ext4 and what all share ('f'), xfs, btrfs, f2fs, fat, nilfs, bcachefs, cifs, ocfs2: flags,
+// versions, subvolumes, encryption.
+constexpr std::uint32_t kFileIoctlTypes[] = {'f', 'X', 0x94, 0xf5, 'r', 'n', 0xbc, 0xcf, 'o'};
 constexpr std::uint32_t kHarmlessFileIoctls[] = {
     FS_IOC_GETFLAGS, FS_IOC_GETVERSION, FS_IOC_FIEMAP, FS_IOC_FSGETXATTR,
     FICLONE,         FICLONERANGE,      FIDEDUPERANGE, FIGETBSZ};

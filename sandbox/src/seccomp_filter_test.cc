@@ -71,8 +71,9 @@ std::uint32_t Interpret(const std::string& bytes, const seccomp_data& data) {
 
 class Filter {
  public:
-  explicit Filter(std::uint32_t architecture) : architecture_(architecture) {
-    absl::StatusOr<std::string> program = BuildSeccompProgram(architecture);
+  explicit Filter(std::uint32_t architecture, const FilterUse& use = {})
+      : architecture_(architecture) {
+    absl::StatusOr<std::string> program = BuildSeccompProgram(architecture, use);
     REQUIRE(program.ok());
     program_ = *program;
   }
@@ -288,6 +289,60 @@ TEST_CASE("the observer's filter hands over its calls and allows everything else
   }
   CHECK(decide(AUDIT_ARCH_I386, CallNumber("connect", architecture)) == kAllow);
   CHECK(BuildObserverProgram(architecture, {}).empty());
+}
+
+TEST_CASE("on the host's own ground the filter closes what Landlock does not cover") {
+  constexpr std::uint64_t kPid = 1234;
+  for (const std::uint32_t architecture : kArchitectures) {
+    FilterUse use;
+    use.on_host = true;
+    const Filter filter(architecture, use);
+    for (const RefusedCall& call : RefusedOnHost()) {
+      if (CallNumber(call.name, architecture) < 0) continue;
+      INFO(call.name);
+      CHECK(filter.Decide(call.name) == Errno(call.error_number));
+    }
+    for (const char* name : MetadataCalls()) {
+      if (CallNumber(name, architecture) >= 0) CHECK(filter.Decide(name) == Errno(EPERM));
+    }
+    for (const int family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_VSOCK}) {
+      CHECK(filter.Decide("socket", {static_cast<std::uint64_t>(family), SOCK_STREAM, 0}) ==
+            Errno(EACCES));
+    }
+    CHECK(filter.Decide("socketpair", {AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0}) == kAllow);
+    CHECK(filter.Decide("socketpair", {AF_UNIX, SOCK_SEQPACKET, 0}) == kAllow);
+    // A datagram socket can be given another address, connected or not.
+    CHECK(filter.Decide("socketpair", {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0}) == Errno(EACCES));
+    CHECK(filter.Decide("prlimit64", {0, 7}) == kAllow);
+    CHECK(filter.Decide("prlimit64", {kPid, 7}) == Errno(EPERM));
+    CHECK(filter.Decide("sched_setaffinity", {0}) == kAllow);
+    CHECK(filter.Decide("sched_setaffinity", {kPid}) == Errno(EPERM));
+    CHECK(filter.Decide("setpriority", {0, 0, 5}) == kAllow);
+    CHECK(filter.Decide("setpriority", {0, kPid, 5}) == Errno(EPERM));
+    CHECK(filter.Decide("setpriority", {2, 0, 5}) == Errno(EPERM));
+    CHECK(filter.Decide("ioprio_set", {1, 0}) == kAllow);
+    CHECK(filter.Decide("ioprio_set", {3, 0}) == Errno(EPERM));
+    constexpr std::uint64_t kSetFlags = 0x40086602;  // FS_IOC_SETFLAGS
+    constexpr std::uint64_t kGetFlags = 0x80086601;
+    constexpr std::uint64_t kClone = 0x40049409;         // FICLONE
+    constexpr std::uint64_t kNewSubvolume = 0x5000940e;  // BTRFS_IOC_SUBVOL_CREATE
+    CHECK(filter.Decide("ioctl", {3, kSetFlags}) == Errno(ENOTTY));
+    CHECK(filter.Decide("ioctl", {3, kSetFlags | (std::uint64_t{1} << 40U)}) == Errno(ENOTTY));
+    CHECK(filter.Decide("ioctl", {3, kNewSubvolume}) == Errno(ENOTTY));
+    CHECK(filter.Decide("ioctl", {3, kGetFlags}) == kAllow);
+    CHECK(filter.Decide("ioctl", {3, kClone}) == kAllow);
+    CHECK(filter.Decide("ioctl", {3, TIOCGWINSZ}) == kAllow);
+    CHECK(filter.Decide("ioctl", {3, TIOCSTI}) == Errno(EPERM));
+    CHECK(filter.Decide("ptrace") == Errno(EPERM));
+    CHECK(filter.Decide("openat") == kAllow);
+
+    use.network = true;
+    const Filter open(architecture, use);
+    CHECK(open.Decide("socket", {AF_INET, SOCK_STREAM, 0}) == kAllow);
+    CHECK(open.Decide("socket", {AF_INET6, SOCK_DGRAM, 0}) == kAllow);
+    CHECK(open.Decide("socket", {AF_UNIX, SOCK_STREAM, 0}) == Errno(EACCES));
+    CHECK(open.Decide("socket", {AF_VSOCK, SOCK_STREAM, 0}) == Errno(EAFNOSUPPORT));
+  }
 }
 
 }  // namespace cordon::internal
