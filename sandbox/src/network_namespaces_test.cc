@@ -3,12 +3,16 @@
 #include "network_namespaces.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -255,6 +259,46 @@ TEST_CASE("one network serves one command after the other, and its end is the ke
   launcher->Stop();
   // With the launcher the keeper ends.
   CHECK_FALSE(network->MakeSocket(Side::kGateway, AF_INET, SOCK_STREAM).ok());
+}
+
+// The process behind a pidfd (pidfd_open(2), "fdinfo").
+pid_t PidOf(int pidfd) {
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(pidfd));
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("Pid:")) return std::stoi(line.substr(4));
+  }
+  return -1;
+}
+
+TEST_CASE("the keeper ends when the host is killed, also with a fork of it left") {
+  NEEDS_NAMESPACES();
+  int ends[2];
+  REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  const pid_t host = fork();
+  REQUIRE(host >= 0);
+  if (host == 0) {
+    const auto launcher = StartedLauncherOrFail();
+    const auto network = launcher->MakeNetwork(true);
+    // Holds copies of the sockets to the launcher and to the keeper.
+    const pid_t bystander = fork();
+    if (bystander == 0) {
+      for (;;) pause();
+    }
+    const pid_t pids[] = {bystander, network.ok() ? PidOf(network->pidfd.get()) : -1};
+    (void)!write(writer.get(), pids, sizeof(pids));
+    for (;;) pause();
+  }
+  pid_t pids[2] = {-1, -1};
+  REQUIRE(WaitReadable(reader.get()));
+  REQUIRE(read(reader.get(), pids, sizeof(pids)) == sizeof(pids));
+  const UniqueFd keeper(static_cast<int>(syscall(SYS_pidfd_open, pids[1], 0)));
+  CHECK(keeper.valid());
+  REQUIRE(kill(host, SIGKILL) == 0);
+  CHECK(WaitReadable(keeper.get()));
+  CHECK(kill(pids[0], SIGKILL) == 0);
+  CHECK(waitpid(host, nullptr, 0) == host);
 }
 
 TEST_CASE("only stream and datagram sockets of the internet are made") {
