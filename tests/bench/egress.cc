@@ -2,6 +2,7 @@
 // where they are installed, all through CONNECT, in one run.
 //
 //   bench_egress [SECONDS-PER-FIGURE]
+//   bench_egress soak [SECONDS]    ours alone, for as long: descriptors and memory before and after
 //
 // Client, relay and server share the machine's processors, so read the ratios.
 
@@ -331,6 +332,41 @@ void Measure(const Relay& relay, std::uint16_t server, double seconds) {
   std::fflush(stdout);
 }
 
+std::size_t Descriptors(pid_t pid) {
+  std::size_t count = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
+    if (!entry.path().empty()) ++count;
+  }
+  return count;
+}
+
+// New connections and bulk in turns; fails when something is left behind.
+int Soak(double seconds) {
+  std::uint16_t server = 0;
+  const pid_t server_pid = StartServer(&server);
+  const Relay relay = StartOurs(server);
+  double connections = NewConnections(relay, server, 2) * 2;  // Until its memory has settled.
+  const std::size_t descriptors = Descriptors(relay.pid);
+  const std::size_t resident = ResidentKiB(relay.pid);
+  double mib = 0;
+  for (const auto start = Clock::now(); Since(start) < seconds;) {
+    connections += NewConnections(relay, server, 5) * 5;
+    mib += (Bulk(relay, server, 'd', 1) + Bulk(relay, server, 'u', 1));
+  }
+  usleep(1'500'000);  // The last ones end.
+  const std::size_t descriptors_after = Descriptors(relay.pid);
+  const std::size_t resident_after = ResidentKiB(relay.pid);
+  std::printf("%.0f connections, %.1f GiB\n", connections, mib / 1024);
+  std::printf("descriptors %zu -> %zu, resident %zu -> %zu KiB\n", descriptors, descriptors_after,
+              resident, resident_after);
+  for (const pid_t pid : {server_pid, relay.pid}) {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+  return descriptors_after <= descriptors + 2 && resident_after <= resident + 4096 ? 0 : 1;
+}
+
 int Main(double seconds) {
   const std::string folder = std::filesystem::temp_directory_path() / "cordon-bench-XXXXXX";
   std::vector<char> name(folder.begin(), folder.end());
@@ -372,4 +408,9 @@ int Main(double seconds) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return Main(argc > 1 ? std::atof(argv[1]) : 2.0); }
+int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "soak") == 0) {
+    return Soak(argc > 2 ? std::atof(argv[2]) : 60.0);
+  }
+  return Main(argc > 1 ? std::atof(argv[1]) : 2.0);
+}
