@@ -121,13 +121,13 @@ void ClientInspector::Decide() {
   }
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
-  const bool is_text = std::all_of(line.begin(), line.end(), IsText);
-  const bool begins_with_method =
-      line.size() <= kLongestMethod || line.find_first_of(" \t") <= kLongestMethod;
-  if (end != std::string_view::npos) {
-    kind_ = LooksLikeHttp(line) ? Kind::kHttp : Kind::kOther;
-  } else if (!is_text || !begins_with_method) {
+  // Judged by the word before the first space alone, so that it does not matter how the bytes come:
+  // what stands behind a method is the strict parser's to refuse.
+  const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+  if (word.size() > kLongestMethod || !std::all_of(word.begin(), word.end(), IsText)) {
     kind_ = Kind::kOther;
+  } else if (end != std::string_view::npos) {
+    kind_ = LooksLikeHttp(line) ? Kind::kHttp : Kind::kOther;
   } else if (bytes.size() >= rules_.max_head_bytes) {
     kind_ = Kind::kHttp;  // And refused as too long.
   }

@@ -66,6 +66,8 @@ TEST_CASE("what is for the host of the connection goes on unchanged however it i
       "0032git-upload-pack /x\n",
       std::string("\x16\x02zz", 4),
       "EHLO x\r\n",
+      std::string("\0ECT a.test HTTP/1.1\r\n\r\n", 24),
+      std::string(300, 'a') + " / HTTP/1.1\r\n\r\n",
       "\xff\xfe\x00",
   };
   for (const std::string& text : rows) {
@@ -103,6 +105,8 @@ TEST_CASE("what is for another host stops before the head that says so") {
       {"", "GET /\r\n\r\n", ""},
       {"", "get / http/1.1\r\nHost: b.test\r\n\r\n", ""},
       {"", " GET / HTTP/1.1\r\nHost: b.test\r\n\r\n", ""},
+      {"", "GET /\x01 HTTP/1.1\r\nHost: b.test\r\n\r\n", ""},
+      {"", std::string("GET /\0 HTTP/1.1\r\nHost: b.test\r\n\r\n", 33), ""},
       {"", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ""},
       {"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nxx", kOther, "b.test"},
       {"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 // After so much one relay lets the others have their turn.
 constexpr std::size_t kTurnBytes = 1024 * 1024;
-constexpr std::chrono::milliseconds kReleaseAfter{250};
+constexpr std::chrono::milliseconds kReleaseAfter{100};
 constexpr std::chrono::milliseconds kLastAnswersTimeout{1000};
 constexpr std::chrono::milliseconds kDrainTimeout{1000};
 constexpr std::size_t kMaxDrainedBytes = 4 * 1024 * 1024;
