@@ -56,9 +56,10 @@ class ToolCallStep {
   [[nodiscard]] ToolCallOutcome Run(const ToolCall& call, std::stop_token stop = {}) const;
 
   // One model step: every call is prepared first, then admitted in order (what is remembered for
-  // one is seen by the next) or together where the admission does that, then run with bounded parallelism, minting each at its own dispatch.
-  // One outcome per call in the order of the calls. A refusal fails only its own call; after `stop`
-  // what has finished keeps its result and the rest is kCancelled.
+  // one is seen by the next) or together where the admission does that, then run with bounded
+  // parallelism, minting each at its own dispatch. One outcome per call in the order of the calls.
+  // A refusal fails only its own call; after `stop` what has finished keeps its result and the rest
+  // is kCancelled.
   [[nodiscard]] std::vector<ToolCallOutcome> RunBatch(absl::Span<const ToolCall> calls,
                                                       std::stop_token stop = {}) const;
 
