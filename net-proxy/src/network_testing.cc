@@ -19,6 +19,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <future>
+#include <thread>
 
 #include "cordon/sdk/status.h"
 #include "dns_message.h"
@@ -151,12 +153,17 @@ std::shared_ptr<TestNetwork> TestNetwork::Create() {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return nullptr;
   UniqueFd ours(pair[0]);
   UniqueFd theirs(pair[1]);
+  // ThreadSanitizer gives the child of a process with one thread a second thread, and a process
+  // with two makes no user namespace.
+  std::promise<void> forked;
+  std::thread second([done = forked.get_future()] { done.wait(); });
   const pid_t pid = fork();
-  if (pid < 0) return nullptr;
-  if (pid == 0) {
-    ours.Reset();
-    Serve(theirs.get());
+  if (pid != 0) {
+    forked.set_value();
+    second.join();
   }
+  if (pid < 0) return nullptr;
+  if (pid == 0) Serve(theirs.get());
   theirs.Reset();
   UniqueFd none;
   if (Receive(ours.get(), none) != 0) {
