@@ -1,9 +1,11 @@
 #include "command_network.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cordon/sdk/digest.h"
 
 namespace cordon::internal {
 namespace {
@@ -21,8 +23,26 @@ EgressPlan PlanOf(const Profile& profile) {
   return plan;
 }
 
-bool NeedsGateway(const EgressPlan& plan, const EgressProxy& proxy) {
-  return !plan.targets.empty() || (plan.gated && proxy.HasAuthorizer());
+bool NeedsGateway(const EgressPlan& plan, const EgressProxy* proxy) {
+  if (proxy == nullptr) return false;
+  return !plan.targets.empty() || (plan.gated && proxy->HasAuthorizer());
+}
+
+EgressPlan Ungated(EgressPlan plan) {
+  plan.gated = false;
+  return plan;
+}
+
+// What was refused since `before`.
+std::vector<Denial> Since(const std::vector<Denial>& before, std::vector<Denial> now) {
+  for (Denial& denial : now) {
+    for (const Denial& earlier : before) {
+      const bool same = earlier.kind == denial.kind && earlier.target == denial.target;
+      if (same) denial.count -= std::min(denial.count, earlier.count);
+    }
+  }
+  std::erase_if(now, [](const Denial& denial) { return denial.count == 0; });
+  return now;
 }
 
 std::string Texts(const std::vector<NetworkTarget>& targets) {
@@ -40,15 +60,23 @@ bool IsServed(const Profile& profile) {
          !settings.loopback_ports.empty() || !settings.publish_ports.empty();
 }
 
+CommandNetwork::CommandNetwork(std::shared_ptr<SharedNetwork> shared)
+    : is_pooled_(false), network_(shared->network), shared_(std::move(shared)) {
+  if (shared_->session != nullptr) refused_before_ = shared_->session->Denials();
+}
+
 CommandNetwork::Summary CommandNetwork::Finish() {
   Summary summary;
-  summary.denials = session_->Denials();
-  if (const std::vector<NetworkTarget> used = session_->UsedByAddress(); !used.empty()) {
-    summary.entries.push_back(
-        {"network.targets", FeatureStatus::kNarrowed,
-         absl::StrCat("connections whose protocol names no host (neither TLS nor HTTP) were bound "
-                      "by their address alone: ",
-                      Texts(used))});
+  const EgressSession* session = shared_ != nullptr ? shared_->session.get() : session_.get();
+  if (session != nullptr) {
+    summary.denials = Since(refused_before_, session->Denials());
+    if (const std::vector<NetworkTarget> used = session->UsedByAddress(); !used.empty()) {
+      summary.entries.push_back(
+          {"network.targets", FeatureStatus::kNarrowed,
+           absl::StrCat("connections whose protocol names no host (neither TLS nor HTTP) were "
+                        "bound by their address alone: ",
+                        Texts(used))});
+    }
   }
   session_.reset();
   if (is_pooled_) pool_->GiveBack(std::move(network_));
@@ -57,10 +85,40 @@ CommandNetwork::Summary CommandNetwork::Finish() {
 }
 
 CommandNetworks::CommandNetworks(const Profile& profile, std::shared_ptr<Launcher> launcher,
-                                 std::shared_ptr<EgressProxy> proxy)
+                                 std::shared_ptr<EgressProxy> proxy, bool is_shared)
     : plan_(PlanOf(profile)),
       proxy_(std::move(proxy)),
-      pool_(std::make_shared<NetworkPool>(std::move(launcher), NeedsGateway(plan_, *proxy_))) {}
+      is_shared_(is_shared),
+      pool_(std::make_shared<NetworkPool>(
+          std::move(launcher), NeedsGateway(is_shared ? Ungated(plan_) : plan_, proxy_.get()))) {}
+
+absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::Join() {
+  const std::lock_guard lock(mutex_);
+  if (shared_ == nullptr) {
+    absl::StatusOr<std::shared_ptr<NetworkNamespaces>> network = pool_->Take();
+    if (!network.ok()) return network.status();
+    auto shared = std::make_shared<SharedNetwork>();
+    shared->network = *std::move(network);
+    if (proxy_ != nullptr) {
+      EgressPlan plan = Ungated(plan_);
+      plan.execution_id = RandomId();
+      absl::StatusOr<std::unique_ptr<EgressSession>> session =
+          proxy_->Serve(std::move(plan), shared->network);
+      if (!session.ok()) return session.status();
+      shared->session = *std::move(session);
+    }
+    shared_ = std::move(shared);
+  }
+  return std::make_unique<CommandNetwork>(shared_);
+}
+
+void CommandNetworks::Close() {
+  {
+    const std::lock_guard lock(mutex_);
+    shared_.reset();
+  }
+  pool_->Close();
+}
 
 absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::Open(
     const std::string& execution_id, const std::vector<NetworkTarget>& granted) {
@@ -68,7 +126,7 @@ absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::Open(
   plan.execution_id = execution_id;
   plan.targets.insert(plan.targets.end(), granted.begin(), granted.end());
   // A network in which something was reachable by a grant is no other command's.
-  const bool is_pooled = granted.empty();
+  const bool is_pooled = granted.empty() && !is_shared_;
   absl::StatusOr<std::shared_ptr<NetworkNamespaces>> network =
       is_pooled ? pool_->Take() : pool_->MakeOnce();
   if (!network.ok()) return network.status();

@@ -5,6 +5,7 @@
 #define CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,12 @@ namespace cordon::internal {
 // Whether commands under `profile` have a network that an egress proxy serves, when there is one.
 [[nodiscard]] bool IsServed(const Profile& profile);
 
+// The network that the commands of one executor share, with its proxy's session, if it has one.
+struct SharedNetwork {
+  std::shared_ptr<NetworkNamespaces> network;
+  std::unique_ptr<EgressSession> session;  // Ends before the network.
+};
+
 // Used by one thread at a time.
 class CommandNetwork {
  public:
@@ -31,6 +38,7 @@ class CommandNetwork {
         is_pooled_(is_pooled),
         network_(std::move(network)),
         session_(std::move(session)) {}
+  explicit CommandNetwork(std::shared_ptr<SharedNetwork> shared);
 
   // The namespace to start the command in.
   [[nodiscard]] int sandbox() const { return network_->sandbox(); }
@@ -48,17 +56,19 @@ class CommandNetwork {
   const bool is_pooled_;
   std::shared_ptr<NetworkNamespaces> network_;
   std::unique_ptr<EgressSession> session_;  // Ends before the network.
+  const std::shared_ptr<SharedNetwork> shared_;
+  std::vector<Denial> refused_before_;  // In the shared network.
 };
 
 // Opens the networks of one executor's commands. Safe from any thread.
 class CommandNetworks {
  public:
-  // For a profile that `IsServed`.
+  // For a profile that `IsServed`, or, when commands share a network, with a null proxy.
   CommandNetworks(const Profile& profile, std::shared_ptr<Launcher> launcher,
-                  std::shared_ptr<EgressProxy> proxy);
+                  std::shared_ptr<EgressProxy> proxy, bool is_shared);
 
   // Begins the first network ahead.
-  [[nodiscard]] absl::Status Prepare() { return pool_->Prepare(); }
+  [[nodiscard]] absl::Status Prepare() { return is_shared_ ? absl::OkStatus() : pool_->Prepare(); }
 
   // The network for one command, in which everything accepts when this returns. `granted` are the
   // targets of its own grants. Errors of the proxy (kUnavailable for a port in use) and of
@@ -66,12 +76,20 @@ class CommandNetworks {
   [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> Open(
       const std::string& execution_id, const std::vector<NetworkTarget>& granted);
 
-  void Close() { pool_->Close(); }
+  // The network that all commands without grants of their own share, made for the first of them.
+  // What the profile gates is refused in it: nobody could say for which of them a person is asked.
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> Join();
+
+  // After the end of every command.
+  void Close();
 
  private:
   EgressPlan plan_;  // The profile's own.
   const std::shared_ptr<EgressProxy> proxy_;
+  const bool is_shared_;
   const std::shared_ptr<NetworkPool> pool_;
+  std::mutex mutex_;
+  std::shared_ptr<SharedNetwork> shared_;  // Null before the first `Join`.
 };
 
 }  // namespace cordon::internal

@@ -29,8 +29,9 @@ void AddEntries(const ReadyPlan& plan, CompileReport& report) {
 }
 
 std::unique_ptr<CommandNetworks> NetworksOf(const SandboxExecutor::Parts& parts) {
-  if (parts.egress == nullptr) return nullptr;
-  return std::make_unique<CommandNetworks>(parts.plan_inputs.profile, parts.launcher, parts.egress);
+  if (parts.egress == nullptr && !parts.share_network) return nullptr;
+  return std::make_unique<CommandNetworks>(parts.plan_inputs.profile, parts.launcher, parts.egress,
+                                           parts.share_network);
 }
 
 }  // namespace
@@ -121,7 +122,7 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   if (!status.ok()) return status;
   absl::StatusOr<CommandAdmission> admission =
       AdmitCommand(profile(), parts_.authority.get(), grants, BindingFor(command, execution_id),
-                   networks_ != nullptr);
+                   parts_.egress != nullptr);
   if (!admission.ok()) return admission.status();
   absl::StatusOr<Command> resolved = ResolveDirectory(command);
   if (!resolved.ok()) return resolved.status();
@@ -131,8 +132,7 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
                                        ? plans_.CompileGranted(admission->paths, admission->targets)
                                        : plans_.Compile();
   if (!plan.ok()) return plan.status();
-  absl::StatusOr<std::unique_ptr<CommandNetwork>> network =
-      OpenNetwork(execution_id, admission->network_targets);
+  absl::StatusOr<std::unique_ptr<CommandNetwork>> network = OpenNetwork(execution_id, *admission);
   if (!network.ok()) return network.status();
   status = Spend(*admission, execution_id);
   if (!status.ok()) return status;
@@ -164,9 +164,12 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
 }
 
 absl::StatusOr<std::unique_ptr<CommandNetwork>> SandboxExecutor::OpenNetwork(
-    const std::string& execution_id, const std::vector<NetworkTarget>& granted) const {
+    const std::string& execution_id, const CommandAdmission& admission) const {
   if (networks_ == nullptr) return nullptr;
-  return networks_->Open(execution_id, granted);
+  const bool has_more = admission.has_file_grants || !admission.network_targets.empty();
+  if (parts_.share_network && !has_more) return networks_->Join();
+  if (parts_.egress == nullptr) return nullptr;
+  return networks_->Open(execution_id, admission.network_targets);
 }
 
 absl::StatusOr<Command> SandboxExecutor::ResolveDirectory(const Command& command) const {

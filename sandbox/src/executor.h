@@ -35,6 +35,7 @@ class SandboxExecutor final : public Executor {
     std::shared_ptr<Observer> observer;         // Null when nothing is observed.
     std::shared_ptr<GrantAuthority> authority;  // May be null.
     std::shared_ptr<EgressProxy> egress;        // Null: the network is not served.
+    bool share_network = false;                 // `ExecutorSetOptions::share_network`.
     LogSink* log = nullptr;                     // Borrowed until `Close`.
   };
 
@@ -64,7 +65,7 @@ class SandboxExecutor final : public Executor {
                                                               absl::Span<const Grant> grants);
   // Null when the network is not served.
   [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> OpenNetwork(
-      const std::string& execution_id, const std::vector<NetworkTarget>& granted) const;
+      const std::string& execution_id, const CommandAdmission& admission) const;
   [[nodiscard]] absl::StatusOr<Command> ResolveDirectory(const Command& command) const;
   [[nodiscard]] absl::Status CheckDirectory(const PathPolicy& paths,
                                             const std::string& directory) const;

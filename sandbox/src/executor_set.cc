@@ -103,6 +103,11 @@ class SandboxExecutorSet final : public ExecutorSet {
            IsServed(parts_.profile);
   }
 
+  [[nodiscard]] bool SharesNetwork() const {
+    return parts_.options.share_network && parts_.tier == Tier::kNamespaces &&
+           !Unconfined(parts_.profile) && parts_.profile.Settings().network != Access::kAllow;
+  }
+
   absl::StatusOr<std::shared_ptr<SandboxExecutor>> Make() {
     const std::string name = absl::StrCat(++folders_made_);
     absl::StatusOr<ScratchFolders> folders = parts_.scratch->MakeExecutorFolders(name);
@@ -136,6 +141,7 @@ class SandboxExecutorSet final : public ExecutorSet {
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
     parts.launcher = parts_.launcher;
     if (HasServedNetwork()) parts.egress = parts_.options.egress;
+    parts.share_network = SharesNetwork();
     parts.log = parts_.options.log;
     const std::shared_ptr<GrantAuthority> authority = parts.authority;
     absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor =
@@ -214,6 +220,11 @@ absl::Status ChooseConfinement(SetParts& parts) {
   const bool on_host = *tier == Tier::kLandlock;
   // Without a network of its own there is nothing for a proxy to serve.
   const bool has_egress = parts.options.egress != nullptr && !on_host;
+  if (parts.options.share_network && on_host) {
+    return MakeError(ErrorCode::kUnavailable,
+                     "commands can share a network only where they have one, in the namespaces "
+                     "tier; leave share_network out");
+  }
   absl::Status status = on_host ? CheckSupportedOnHost(parts.profile) : absl::OkStatus();
   if (status.ok()) status = CheckSupported(parts.profile, has_egress);
   if (!status.ok()) return status;
@@ -233,6 +244,12 @@ absl::Status ChooseConfinement(SetParts& parts) {
   parts.limits = on_host ? CompileLimitsOnHost(limits) : CompileLimits(limits, true, root);
   parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits)
                          : NamespacesReport(parts.profile, host, parts.limits, has_egress);
+  if (parts.options.share_network && parts.profile.Settings().network != Access::kAllow) {
+    parts.report.entries.push_back(
+        {"network.shared", FeatureStatus::kNarrowed,
+         "the commands of one executor share one network, but for those with grants of their own; "
+         "refusals in it are listed with every command that ran meanwhile"});
+  }
   return absl::OkStatus();
 }
 

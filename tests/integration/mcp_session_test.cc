@@ -197,6 +197,59 @@ TEST_CASE("a client that cannot ask gets a refusal that says so") {
   CHECK_FALSE(client.Notifications("notifications/message").empty());
 }
 
+// Serves the workspace at 127.0.0.1:8123 once it has said so.
+constexpr const char* kServer =
+    "python3 -u -c 'import http.server as h; s = h.HTTPServer((\"127.0.0.1\", 8123), "
+    "h.SimpleHTTPRequestHandler); print(\"up\"); s.serve_forever()'";
+constexpr const char* kFetch =
+    "python3 -c 'import urllib.request as u; "
+    "print(u.urlopen(\"http://127.0.0.1:8123/page\", timeout=5).read().decode())'";
+
+void ExpectServerIsUp(McpClient& client, const std::string& job) {
+  const json output = client.Tool("bash_output", {{"handle", job}, {"wait_ms", 15000}});
+  INFO(output.dump(2));
+  REQUIRE(Has(output["structuredContent"]["output"].get<std::string>(), "up"));
+}
+
+TEST_CASE("without a shared network a server of one call is not reached by the next") {
+  const Ground ground;
+  ground.MakeFile("page", "hello-from-the-job");
+  McpClient client(ground);
+  ExpectServerIsUp(client, StartJob(client, kServer));
+  CHECK(client.Bash(kFetch)["structuredContent"]["exit_code"] != 0);
+}
+
+TEST_CASE("with a shared network a server of one call is reached by the next, and by nobody else") {
+  const Ground ground;
+  ground.MakeFile("page", "hello-from-the-job");
+  // The network gated, and denied.
+  for (const char* preset : {"workspace", "read-only"}) {
+    McpClient client(ground, {"--share-network", "--preset", preset});
+    const std::string job = StartJob(client, kServer);
+    ExpectServerIsUp(client, job);
+    const json fetched = client.Bash(kFetch);
+    INFO(preset << fetched.dump(2));
+    CHECK(fetched["structuredContent"]["stdout"] == "hello-from-the-job\n");
+    CHECK(ground.RunUnconfined(kFetch).status != 0);
+    CHECK(client.Tool("bash_stop", {{"handle", job}})["isError"] == false);
+    CHECK(client.Bash(kFetch)["structuredContent"]["exit_code"] != 0);
+    ExpectServerIsUp(client, StartJob(client, kServer));  // The port is free again.
+    CHECK(client.Bash(kFetch)["structuredContent"]["exit_code"] == 0);
+    CHECK(client.HangUp().status == 0);
+  }
+}
+
+TEST_CASE("in a shared network a refusal is listed with the command that ran into it") {
+  const Ground ground;
+  McpClient client(ground, {"--share-network"});
+  const json refused = client.Bash(
+      "python3 -c 'import socket; socket.create_connection((\"refused.example\", 80), 5)'");
+  INFO(refused.dump(2));
+  CHECK(refused["structuredContent"]["exit_code"] != 0);
+  CHECK(Has(refused["structuredContent"]["denials"].dump(), "refused.example"));
+  CHECK(client.Bash("true")["structuredContent"]["denials"] == json::array());
+}
+
 TEST_CASE("programs that want a person end, and the result says what to do instead") {
   const Ground ground;
   McpClient client(ground);

@@ -273,6 +273,10 @@ void AddMcpCommand(CLI::App& root, Invocation& invocation) {
                 "Also list refused paths in the results of calls");
   mcp->add_option("--timeout", arguments->timeout, "Default and ceiling of a call's time limit")
       ->type_name("DURATION");
+  mcp->add_flag(
+      "--share-network", arguments->session.share_network,
+      "A server that one call started is reachable at 127.0.0.1 by the next ones; what the "
+      "profile gates is then refused, unless the call declares it");
   mcp->add_option("--jobs", arguments->jobs,
                   "Keep the record and the output of background jobs in this folder, which a later "
                   "server can read; without it they go with the session")

@@ -155,6 +155,7 @@ class OpenSession : public Session {
     set_options.explain_paths = options_.explain;
     set_options.log = log_.get();
     set_options.egress = egress_->proxy();
+    set_options.share_network = options_.share_network;
     auto set = ExecutorSet::Create(profile, std::move(set_options));
     if (!set.ok()) return set.status();
     set_ = *std::move(set);

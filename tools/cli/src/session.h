@@ -33,6 +33,7 @@ struct SessionOptions {
   std::string rules;
   std::string backend;
   std::string audit;
+  bool share_network = false;  // `ExecutorSetOptions::share_network`.
   bool explain = false;  // List refused paths.
   std::string audit_rotate;
   bool audit_sync = false;

@@ -58,6 +58,13 @@ struct ExecutorSetOptions {
   // `NewEgressProxy` of cordon/net-proxy/proxy.h. Null: a profile that names some is refused, and
   // one that gates the network has none.
   std::shared_ptr<EgressProxy> egress;
+  // The commands of one executor share one network while it lives: a server that one of them
+  // started is reachable at 127.0.0.1 by the others, and ports are published for all of them. Their
+  // policy is the same, and so is what they may reach outside; what a profile only gates is refused
+  // there, also where somebody could be asked. A command with grants of its own for files or the
+  // network gets a network to itself, so that none of the others meets what it has more. Needs the
+  // namespaces tier; without an effect where the profile allows the network.
+  bool share_network = false;
 };
 
 // Safe from any thread.
