@@ -111,6 +111,11 @@ std::string FixFor(Step step, int error_number, const std::string& root) {
     return "Parts of this container's /proc are masked, so that none can be mounted: run it with "
            "--security-opt systempaths=unconfined (Docker), or --security-opt unmask=ALL (Podman).";
   }
+  if (&layer == &kSupervisionLayer && error_number == EACCES) {
+    return "Inside of cordon's landlock tier no process can be looked at, so nothing can be "
+           "nested: "
+           "run it outside, or where the outer one has namespaces.";
+  }
   if (&layer == &kSupervisionLayer) {
     return "Mount /proc, and run the program where processes can be started.";
   }

@@ -55,6 +55,7 @@ TEST_CASE("the fix for each other layer names what is to be done") {
   CHECK(Mentions(FixFor(Step::kLandlock, EPERM), "seccomp=unconfined"));
   CHECK(Mentions(FixFor(Step::kSeccomp, EINVAL), "CONFIG_SECCOMP_FILTER"));
   CHECK(Mentions(FixFor(Step::kInit, ENOENT), "/proc"));
+  CHECK(Mentions(FixFor(Step::kInit, EACCES), "nested"));
 }
 
 TEST_CASE("older kernels' Landlock is said to lack what newer ones have") {
