@@ -16,6 +16,7 @@ namespace cordon::internal {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr int kRoomyPipeBytes = 1 << 20;  // What an unprivileged user may ask for (pipe(7)).
 // For pid 1 to do what it was told, before the tree is destroyed from outside.
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(1);
 
@@ -49,7 +50,11 @@ OutputPump::OutputPump(const RunOptions& options, Pipe standard_output, Pipe sta
                 {std::move(standard_error), {options.head_bytes, options.tail_bytes}}}},
       stop_(std::move(stop)),
       on_stop_(options.stop, Raise{stop_.get()}) {
-  for (Stream& stream : streams_) (void)fcntl(stream.pipe.reader.get(), F_SETFL, O_NONBLOCK);
+  for (Stream& stream : streams_) {
+    (void)fcntl(stream.pipe.reader.get(), F_SETFL, O_NONBLOCK);
+    // What is still in a pipe the command has written beyond its limit.
+    stream.is_roomy = options.max_output_bytes.has_value();
+  }
 }
 
 absl::StatusOr<RunResult> OutputPump::Run(Execution& execution) {
@@ -125,6 +130,11 @@ std::size_t OutputPump::Read(Stream& stream, std::size_t most) {
   UniqueFd& pipe = stream.pipe.reader;
   const ssize_t size = read(pipe.get(), buffer_.data(), std::min(most, buffer_.size()));
   if (size > 0) {
+    if (!stream.is_roomy && static_cast<std::size_t>(size) == buffer_.size()) {
+      // Much comes: fewer changes from one process to the other. A refusal costs only speed.
+      (void)fcntl(pipe.get(), F_SETPIPE_SZ, kRoomyPipeBytes);
+      stream.is_roomy = true;
+    }
     Keep(stream, {buffer_.data(), static_cast<std::size_t>(size)});
     return static_cast<std::size_t>(size);
   }

@@ -47,6 +47,7 @@ class OutputPump {
   struct Stream {
     Pipe pipe;
     OutputCapture capture;
+    bool is_roomy = false;  // It was made larger, or is not to be.
   };
   struct Raise {
     int fd;

@@ -118,7 +118,8 @@ TEST_CASE("an interactive shell has job control, its own terminal and the caller
   screen.Enter("kill %1; fg; echo end-$((6*7))");
   CHECK(screen.Shows("end-42"));
   screen.Resize(100, 30);
-  screen.Enter("echo now-$(stty size)");
+  // The news takes its time.
+  screen.Enter("until [ \"$(stty size)\" = '30 100' ]; do sleep 0.1; done; echo now-$(stty size)");
   CHECK(screen.Shows("now-30 100"));
   screen.Enter("exit 7");
   CHECK(screen.Shows("outer>"));

@@ -59,7 +59,6 @@ class Supervisor {
     sigset_t set;
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH}) sigaddset(&set, signal);
-    ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
     signals_.Reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (limits.timeout) deadline_ = Clock::now() + *limits.timeout;
     FollowSize();  // It may have changed before anybody listened.

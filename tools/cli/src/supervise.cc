@@ -130,7 +130,9 @@ class Supervisor {
 }  // namespace
 
 void PrepareSignals() {
-  const sigset_t set = ForwardedSignals();
+  sigset_t set = ForwardedSignals();
+  // Else a thread that does not block it would take it, and ignore it.
+  sigaddset(&set, SIGWINCH);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 }

@@ -19,7 +19,7 @@ struct SupervisionLimits {
   std::optional<std::uint64_t> max_output_bytes;
 };
 
-// Blocks the signals that are forwarded and ignores SIGPIPE, for the life of the process. Before
+// Blocks the signals that are forwarded or followed and ignores SIGPIPE, for the life of the process. Before
 // any thread is started.
 void PrepareSignals();
 
