@@ -201,6 +201,25 @@ TEST_CASE("two questions at once come one after the other, each with its own ans
   CHECK_FALSE(ground.Exists(first_is_one ? "two" : "one"));
 }
 
+TEST_CASE("keys at a running command's question are not the command's, and its later ones are") {
+  if (!Tmux::IsInstalled()) CORDON_SKIP("tmux", "it is not installed");
+  const Ground ground;
+  const std::string text =
+      "bash -c 'exec 3<>/dev/tcp/name.example/80' 2>/dev/null; read -r line; echo \"got:$line.\"";
+  const Tmux tmux(ground.root(),
+                  "cd " + Quoted(ground.workspace()) + " && " + Quoted(CordonProgram()) +
+                      " run --no-tty -w " + Quoted(ground.workspace()) + " -c " + Quoted(text),
+                  100, 50);
+  REQUIRE(tmux.Shows(kChoices));
+  CHECK(Holds(tmux.Screen(), "network tcp:name.example:80"));
+  CHECK(Holds(tmux.Screen(), "by the command, which is running"));
+  REQUIRE(PressUntil(tmux, "n", "denied"));
+  tmux.Type("hello");
+  tmux.Press("Enter");
+  CHECK(tmux.Shows("got:hello."));
+  CHECK(tmux.Shows("ended with 0"));
+}
+
 TEST_CASE(
     "what always would store is shown, can be made wider, and then holds without a question") {
   if (!Tmux::IsInstalled()) CORDON_SKIP("tmux", "it is not installed");

@@ -39,6 +39,8 @@ bool WriteAll(int fd, const char* bytes, std::size_t size) {
 
 Relay::Relay(UniqueFd source, UniqueFd destination)
     : source_(std::move(source)), destination_(std::move(destination)) {
+  // From a terminal splice(2) waits for more than there is, whatever flag it gets.
+  if (source_.valid() && ::isatty(source_.get()) != 0) splice_works_ = false;
   if (!source_.valid() || !destination_.valid()) {
     End();
     return;

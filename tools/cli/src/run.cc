@@ -17,6 +17,7 @@
 #include "run_report.h"
 #include "session.h"
 #include "supervise.h"
+#include "terminal_pause.h"
 #include "values.h"
 
 namespace cordon::cli {
@@ -97,7 +98,8 @@ absl::StatusOr<RunRequest> RequestOf(const RunOptionsText& options, const Invoca
 
 // Starts and drives the command; the facts say how far it came.
 absl::StatusOr<RunResult> StartAndSupervise(Session& session, const RunRequest& request,
-                                            const std::string& execution_id) {
+                                            const std::string& execution_id,
+                                            const TerminalPause& pause) {
   auto grants = session.AdmitCommand(request.command, execution_id);
   if (!grants.ok()) return grants.status();
   ProcessOptions process_options;
@@ -110,7 +112,7 @@ absl::StatusOr<RunResult> StartAndSupervise(Session& session, const RunRequest& 
   auto process = (*prepared)->Start();
   if (!process.ok()) return process.status();
   if (process_options.terminal) return SuperviseTerminal(**process, request.limits);
-  return Supervise(**process, request.limits);
+  return Supervise(**process, request.limits, pause);
 }
 
 // Programs cannot say why a name did not exist, so that a person would not learn it otherwise.
@@ -202,11 +204,13 @@ class RunCommandLine {
     if (!request.ok()) return request.status();
     facts_.command = request->command;
     facts_.workspace = request->profile.Settings().workspace_root;
-    auto session = Session::Open(request->profile, options_.session);
+    SessionOptions session_options = options_.session;
+    if (AtTerminal()) session_options.approver = std::make_shared<PausingApprover>(pause_);
+    auto session = Session::Open(request->profile, session_options);
     if (!session.ok()) return session.status();
     facts_.compile = (*session)->executor().Report();
     facts_.extra_entries = (*session)->Entries();
-    auto result = StartAndSupervise(**session, *request, facts_.execution_id);
+    auto result = StartAndSupervise(**session, *request, facts_.execution_id, *pause_);
     if (const auto closed = (*session)->Close(); !closed.ok() && result.ok()) {
       PrintError(std::string(closed.message()));
     }
@@ -215,6 +219,7 @@ class RunCommandLine {
 
   const RunOptionsText& options_;
   const Invocation& invocation_;
+  const std::shared_ptr<TerminalPause> pause_ = std::make_shared<TerminalPause>();
   RunFacts facts_;
 };
 

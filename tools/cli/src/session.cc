@@ -35,10 +35,6 @@ absl::StatusOr<Backend> BackendOf(const std::string& name) {
                    absl::StrFormat("--backend '%s': it is auto, namespaces or landlock", name));
 }
 
-// A person can be asked only where both the question and the answer have a terminal; the approver
-// itself reads the terminal, never standard input.
-bool AtTerminal() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
-
 // Null when nobody can be asked.
 absl::StatusOr<std::shared_ptr<Approver>> ApproverOf(const SessionOptions& options) {
   if (options.gate == "approve") return std::make_shared<ApproveEverything>();
@@ -231,6 +227,8 @@ absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options) {
   protect(options.audit, {".head", ".[0-9]*"});
   return BuildProfile(policy);
 }
+
+bool AtTerminal() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
 
 absl::StatusOr<std::shared_ptr<RuleSet>> OpenSessionRules(const SessionOptions& options,
                                                           const Profile& profile) {

@@ -46,6 +46,10 @@ void AddSessionOptions(CLI::App& app, SessionOptions& options);
 // `BuildProfile`, with the rule file and the audit log kept from being written to.
 [[nodiscard]] absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options);
 
+// Whether a person can be asked: both the question and the answer need a terminal. The approver
+// itself reads the terminal, never standard input.
+[[nodiscard]] bool AtTerminal();
+
 // The stored rules, none where there is no file yet: "always" makes it. Errors name --rules.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<RuleSet>> OpenSessionRules(
     const SessionOptions& options, const Profile& profile);

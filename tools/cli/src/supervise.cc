@@ -17,6 +17,7 @@
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/unique_fd.h"
 #include "relay.h"
+#include "terminal_pause.h"
 
 namespace cordon::cli {
 namespace {
@@ -42,9 +43,10 @@ int MillisecondsUntil(std::optional<Clock::time_point> when) {
 
 class Supervisor {
  public:
-  Supervisor(Process& process, const SupervisionLimits& limits)
+  Supervisor(Process& process, const SupervisionLimits& limits, const TerminalPause& pause)
       : process_(process),
         limits_(limits),
+        pause_(pause),
         input_(Duplicate(STDIN_FILENO), process.TakeStandardInput()),
         output_(process.TakeStandardOutput(), Duplicate(STDOUT_FILENO)),
         error_(process.TakeStandardError(), Duplicate(STDERR_FILENO)) {
@@ -63,13 +65,26 @@ class Supervisor {
 
  private:
   // The places of the poll set; each relay has two.
-  enum Place : std::size_t { kInput = 0, kOutput = 2, kError = 4, kSignals = 6, kExit = 7, kCount };
+  enum Place : std::size_t {
+    kInput = 0,
+    kOutput = 2,
+    kError = 4,
+    kSignals = 6,
+    kExit = 7,
+    kPause = 8,
+    kCount
+  };
 
   void Turn() {
     std::array<pollfd, kCount> entries{};
-    input_.Watch(&entries[kInput]);
-    output_.Watch(&entries[kOutput]);
-    error_.Watch(&entries[kError]);
+    for (pollfd& entry : entries) entry.fd = -1;
+    const bool passes = Passes();
+    if (passes) {
+      input_.Watch(&entries[kInput]);
+      output_.Watch(&entries[kOutput]);
+      error_.Watch(&entries[kError]);
+    }
+    entries[kPause] = {pause_.fd(), POLLIN, 0};
     entries[kSignals] = {signals_.get(), POLLIN, 0};
     entries[kExit] = {tree_ended_ ? -1 : process_.exit_fd(), POLLIN, 0};
     if (::poll(entries.data(), entries.size(), MillisecondsUntil(deadline_)) < 0) return;
@@ -83,10 +98,15 @@ class Supervisor {
       deadline_.reset();
       End(Outcome::Kind::kTimedOut, ProcessSignal::kTerminate);
     }
+    if (entries[kPause].revents != 0) pause_.Drain();
+    // A key that came with the question is not the command's.
+    if (!passes || !Passes()) return;
     input_.Advance(&entries[kInput], std::numeric_limits<std::uint64_t>::max());
     Pass(output_, &entries[kOutput]);
     Pass(error_, &entries[kError]);
   }
+
+  [[nodiscard]] bool Passes() const { return tree_ended_ || !pause_.is_on(); }
 
   void Pass(Relay& relay, const pollfd* entries) {
     const std::uint64_t room = limits_.max_output_bytes ? *limits_.max_output_bytes - passed_
@@ -117,6 +137,7 @@ class Supervisor {
 
   Process& process_;
   const SupervisionLimits& limits_;
+  const TerminalPause& pause_;
   Relay input_;
   Relay output_;
   Relay error_;
@@ -144,8 +165,9 @@ StreamOption StandardInputOption() {
   return {StreamOption::Kind::kFd, STDIN_FILENO};
 }
 
-absl::StatusOr<RunResult> Supervise(Process& process, const SupervisionLimits& limits) {
-  return Supervisor(process, limits).Run();
+absl::StatusOr<RunResult> Supervise(Process& process, const SupervisionLimits& limits,
+                                    const TerminalPause& pause) {
+  return Supervisor(process, limits, pause).Run();
 }
 
 }  // namespace cordon::cli

@@ -14,6 +14,8 @@
 
 namespace cordon::cli {
 
+class TerminalPause;
+
 struct SupervisionLimits {
   std::optional<std::chrono::milliseconds> timeout;
   std::optional<std::uint64_t> max_output_bytes;
@@ -28,9 +30,9 @@ void PrepareSignals();
 [[nodiscard]] StreamOption StandardInputOption();
 
 // Runs to the end of the tree and of its output. The result's outcome says which limit, or a signal
-// to us, ended it.
-[[nodiscard]] absl::StatusOr<RunResult> Supervise(Process& process,
-                                                  const SupervisionLimits& limits);
+// to us, ended it. Nothing passes while `pause` is on, unless the tree has ended.
+[[nodiscard]] absl::StatusOr<RunResult> Supervise(Process& process, const SupervisionLimits& limits,
+                                                  const TerminalPause& pause);
 
 }  // namespace cordon::cli
 
