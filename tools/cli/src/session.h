@@ -34,7 +34,7 @@ struct SessionOptions {
   std::string backend;
   std::string audit;
   bool share_network = false;  // `ExecutorSetOptions::share_network`.
-  bool explain = false;  // List refused paths.
+  bool explain = false;        // List refused paths.
   std::string audit_rotate;
   bool audit_sync = false;
   // Who is asked instead of a person at the terminal; may be null.

@@ -21,8 +21,8 @@ struct SupervisionLimits {
   std::optional<std::uint64_t> max_output_bytes;
 };
 
-// Blocks the signals that are forwarded or followed and ignores SIGPIPE, for the life of the process. Before
-// any thread is started.
+// Blocks the signals that are forwarded or followed and ignores SIGPIPE, for the life of the
+// process. Before any thread is started.
 void PrepareSignals();
 
 // How to connect the command's streams: standard input is our own unless that is a terminal or a
