@@ -8,11 +8,13 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 
 namespace cordon::internal {
 namespace {
@@ -66,6 +68,17 @@ struct KernelEntry {
 constexpr std::size_t kNameOffset = 19;
 
 }  // namespace
+
+std::int64_t FileClockNanoseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
+bool MayChangeUnnoticed(const DirectoryStamp& stamp, std::int64_t seen_at) {
+  constexpr std::int64_t kStampResolutionNs = 40'000'000;
+  return std::max(stamp.modified_ns, stamp.changed_ns) >= seen_at - kStampResolutionNs;
+}
 
 OpenedNode OpenFolderAt(const std::string& path) {
   return Open(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK,

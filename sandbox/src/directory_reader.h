@@ -26,6 +26,14 @@ struct DirectoryStamp {
   friend bool operator==(const DirectoryStamp&, const DirectoryStamp&) = default;
 };
 
+// The clock of those stamps, as it is now.
+[[nodiscard]] std::int64_t FileClockNanoseconds();
+
+// Whether a folder that had `stamp` when it was looked at at `seen_at` may have changed since
+// without a new stamp: the kernel's clock for files advances once a tick, and other file systems
+// are coarser.
+[[nodiscard]] bool MayChangeUnnoticed(const DirectoryStamp& stamp, std::int64_t seen_at);
+
 struct NodeStatus {
   NodeType type = NodeType::kMissing;
   DirectoryStamp stamp;

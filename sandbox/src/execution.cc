@@ -125,6 +125,8 @@ void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd attached) {
     case SpawnEvent::Kind::kEnded:
       ended_ = event;
       return;
+    case SpawnEvent::Kind::kReady:
+      return;  // Said before there is an execution.
     case SpawnEvent::Kind::kObserved:
     case SpawnEvent::Kind::kUnobserved:
       return ObserveLocked(event, std::move(attached));

@@ -100,6 +100,7 @@ GrantBinding SandboxExecutor::BindingFor(const Command& command,
 
 absl::Status SandboxExecutor::Close() {
   absl::Status status = live_->Close();
+  plans_.CloseReady();
   if (networks_ != nullptr) networks_->Close();
   if (parts_.authority != nullptr) parts_.authority->Close();
   return status;

@@ -50,6 +50,10 @@ class SandboxExecutor final : public Executor {
   const Profile& profile() const override { return parts_.plan_inputs.profile; }
   const CompileReport& Report() const override { return report_; }
 
+  // Makes the sandbox of the first command. Returns kSetupFailed {step, errno} when this host
+  // cannot.
+  [[nodiscard]] absl::Status Prove() { return plans_.Prove(); }
+
   // Ends everything that runs, prevents what is prepared from starting, revokes the grants. Returns
   // kInternal when the end of a tree cannot be proved; can be tried again.
   [[nodiscard]] absl::Status Close();

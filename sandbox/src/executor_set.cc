@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "early_launcher.h"
 #include "environment.h"
 #include "executor.h"
+#include "landlock_abi.h"
 #include "landlock_report.h"
 #include "namespaces_report.h"
 #include "observed_calls.h"
@@ -67,6 +69,9 @@ class SandboxExecutorSet final : public ExecutorSet {
     spare_ = *std::move(executor);
     return absl::OkStatus();
   }
+
+  // Whether a sandbox of the spare executor can be made here.
+  absl::Status Prove() { return spare_->Prove(); }
 
   absl::StatusOr<std::shared_ptr<Executor>> For(std::string_view key) override {
     if (key.empty()) return MakeError(ErrorCode::kInvalidOption, "the key of an executor is empty");
@@ -131,10 +136,15 @@ class SandboxExecutorSet final : public ExecutorSet {
       if (!authority.ok()) return authority.status();
       parts.authority = *std::move(authority);
     }
-    parts.plan_inputs = {parts_.profile,         folders,
-                         parts_.limits.limits,   parts_.limits.watched_processes,
-                         parts_.seccomp_program, parts_.observer_program,
-                         parts_.landlock_abi,    parts_.tier};
+    parts.plan_inputs = {parts_.profile,
+                         folders,
+                         parts_.limits.limits,
+                         parts_.limits.watched_processes,
+                         parts_.seccomp_program,
+                         parts_.observer_program,
+                         parts_.landlock_abi,
+                         parts_.tier,
+                         HasServedNetwork() ? 0 : parts_.options.ready_sandboxes};
     if (!parts_.observer_program.empty()) parts.observer = observer_;
     parts.report = parts_.report;
     parts.environment =
@@ -206,7 +216,17 @@ absl::Status CheckOptions(const Profile& profile, const ExecutorSetOptions& opti
   return absl::OkStatus();
 }
 
-absl::Status ChooseConfinement(SetParts& parts) {
+// Whether the set may simply be made for the namespaces tier, and the first sandbox of its own show
+// whether the host can do that. Where commands start in a network that is served, or the caller
+// wants another tier, the host is probed.
+bool ProvesItself(const Profile& profile, const ExecutorSetOptions& options, int landlock_abi) {
+  const char* const simulated = std::getenv("CORDON_SIMULATE_FAILURE");
+  return profile.Settings().isolation != Isolation::kUnconfined && landlock_abi > 0 &&
+         options.backend != Backend::kLandlock && options.egress == nullptr &&
+         (simulated == nullptr || *simulated == '\0');
+}
+
+absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   const bool root = geteuid() == 0;
   const Limits& limits = parts.profile.Settings().limits;
   if (Unconfined(parts.profile)) {
@@ -214,7 +234,7 @@ absl::Status ChooseConfinement(SetParts& parts) {
     parts.report = UnconfinedReport(parts.limits);
     return absl::OkStatus();
   }
-  const HostProbe& host = ProbeHost(parts.options.scratch_root);
+  const HostProbe& host = assumed != nullptr ? *assumed : ProbeHost(parts.options.scratch_root);
   const absl::StatusOr<Tier> tier = ChooseTier(parts.options.backend, host);
   if (!tier.ok()) return tier.status();
   const bool on_host = *tier == Tier::kLandlock;
@@ -253,6 +273,33 @@ absl::Status ChooseConfinement(SetParts& parts) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<SandboxExecutorSet>> CreateOn(const HostProbe* assumed,
+                                                             const Profile& profile,
+                                                             const ExecutorSetOptions& options) {
+  SetParts parts;
+  parts.profile = profile;
+  parts.options = options;
+  absl::Status status = ChooseConfinement(assumed, parts);
+  if (status.ok()) status = CheckRequired(profile, parts.report);
+  if (!status.ok()) return status;
+
+  absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch =
+      ScratchFolder::Create(parts.options.scratch_root);
+  if (!scratch.ok()) return scratch.status();
+  parts.scratch = *std::move(scratch);
+  absl::StatusOr<std::shared_ptr<Launcher>> launcher = TakeLauncher(parts.scratch->path());
+  if (!launcher.ok()) return launcher.status();
+  parts.launcher = *std::move(launcher);
+  status = parts.launcher->OwnFolder(parts.scratch->root(), parts.scratch->name());
+  if (!status.ok()) return status;
+  parts.caller_variables = CallerVariables();
+  parts.user = CurrentUser();
+  auto set = std::make_unique<SandboxExecutorSet>(std::move(parts));
+  status = set->MakeSpare();
+  if (!status.ok()) return status;
+  return set;
+}
+
 }  // namespace
 }  // namespace internal
 
@@ -260,29 +307,17 @@ absl::StatusOr<std::unique_ptr<ExecutorSet>> ExecutorSet::Create(const Profile& 
                                                                  ExecutorSetOptions options) {
   absl::Status status = internal::CheckOptions(profile, options);
   if (!status.ok()) return status;
-  internal::SetParts parts;
-  parts.profile = profile;
-  parts.options = std::move(options);
-  status = internal::ChooseConfinement(parts);
-  if (status.ok()) status = internal::CheckRequired(profile, parts.report);
-  if (!status.ok()) return status;
-
-  absl::StatusOr<std::unique_ptr<internal::ScratchFolder>> scratch =
-      internal::ScratchFolder::Create(parts.options.scratch_root);
-  if (!scratch.ok()) return scratch.status();
-  parts.scratch = *std::move(scratch);
-  absl::StatusOr<std::shared_ptr<internal::Launcher>> launcher =
-      internal::TakeLauncher(parts.scratch->path());
-  if (!launcher.ok()) return launcher.status();
-  parts.launcher = *std::move(launcher);
-  status = parts.launcher->OwnFolder(parts.scratch->root(), parts.scratch->name());
-  if (!status.ok()) return status;
-  parts.caller_variables = internal::CallerVariables();
-  parts.user = internal::CurrentUser();
-  auto set = std::make_unique<internal::SandboxExecutorSet>(std::move(parts));
-  status = set->MakeSpare();
-  if (!status.ok()) return status;
-  return set;
+  HostProbe assumed;
+  assumed.tier = Tier::kNamespaces;
+  assumed.landlock_abi = internal::QueryLandlockAbi();
+  if (internal::ProvesItself(profile, options, assumed.landlock_abi)) {
+    auto set = internal::CreateOn(&assumed, profile, options);
+    // Why not, and what is left, is found by looking at the host layer by layer.
+    if (set.ok() && (*set)->Prove().ok()) return *std::move(set);
+  }
+  auto set = internal::CreateOn(nullptr, profile, options);
+  if (!set.ok()) return set.status();
+  return *std::move(set);
 }
 
 }  // namespace cordon

@@ -1,16 +1,12 @@
 #include "launcher.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <span>
 #include <string_view>
@@ -18,6 +14,7 @@
 #include <vector>
 
 #include "cordon/sdk/status.h"
+#include "descriptor_message.h"
 #include "launcher_protocol.h"
 #include "launcher_start.h"
 #include "plan_wire.h"
@@ -27,16 +24,22 @@ namespace {
 
 absl::Status Gone() { return MakeError(ErrorCode::kUnavailable, "the launcher has ended"); }
 
-absl::StatusOr<UniqueFd> MemoryFile(std::string_view bytes) {
-  UniqueFd file(memfd_create("cordon-plan", MFD_CLOEXEC));
-  if (!file.valid()) return MakeErrnoError(errno, "cannot make a memory file");
-  while (!bytes.empty()) {
-    const ssize_t written = write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return MakeErrnoError(errno, "cannot fill a memory file");
-    bytes.remove_prefix(static_cast<std::size_t>(written));
+template <typename Record>
+std::string_view BytesOf(const Record& record) {
+  return {reinterpret_cast<const char*>(&record), sizeof(record)};
+}
+
+struct Channel {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+
+absl::StatusOr<Channel> MakeChannel() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return MakeErrnoError(errno, "cannot make a channel");
   }
-  return file;
+  return Channel{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
 struct Answer {
@@ -57,58 +60,31 @@ class Conversation {
     return Receive();
   }
 
+  // A request without a reply.
+  absl::Status Tell(const LauncherRequest& request, std::span<const int> descriptors) {
+    const std::lock_guard lock(mutex_);
+    if (!socket_.valid()) return Gone();
+    return Send(request, {}, descriptors);
+  }
+
   void Hang() {
     const std::lock_guard lock(mutex_);
     socket_.Reset();
   }
 
  private:
-  static constexpr std::size_t kMaxDescriptors = 8;
-
   absl::Status Send(const LauncherRequest& request, std::string_view more,
                     std::span<const int> descriptors) const {
-    iovec vectors[] = {
-        {const_cast<LauncherRequest*>(&request), sizeof(request)},
-        {const_cast<char*>(more.data()), more.size()},
-    };
-    alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
-    msghdr header = {};
-    header.msg_iov = vectors;
-    header.msg_iovlen = more.empty() ? 1 : 2;
-    if (!descriptors.empty()) {
-      header.msg_control = control;
-      header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-      cmsghdr* rights = CMSG_FIRSTHDR(&header);
-      rights->cmsg_level = SOL_SOCKET;
-      rights->cmsg_type = SCM_RIGHTS;
-      rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-      std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
-    }
-    while (sendmsg(socket_.get(), &header, MSG_NOSIGNAL) < 0) {
-      if (errno == EPIPE || errno == ECONNRESET) return Gone();
-      if (errno != EINTR) return MakeErrnoError(errno, "cannot send to the launcher");
-    }
+    const int error = SendMessage(socket_.get(), BytesOf(request), more, descriptors);
+    if (error == EPIPE || error == ECONNRESET) return Gone();
+    if (error != 0) return MakeErrnoError(error, "cannot send to the launcher");
     return absl::OkStatus();
   }
 
   absl::StatusOr<Answer> Receive() const {
     Answer answer;
-    iovec vector = {&answer.reply, sizeof(answer.reply)};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr header = {};
-    header.msg_iov = &vector;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = sizeof(control);
-    ssize_t size = 0;
-    do {
-      size = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
-    } while (size < 0 && errno == EINTR);
-    if (const cmsghdr* rights = CMSG_FIRSTHDR(&header); size > 0 && rights != nullptr) {
-      int descriptor = -1;
-      std::memcpy(&descriptor, CMSG_DATA(rights), sizeof(descriptor));
-      answer.descriptor = UniqueFd(descriptor);
-    }
+    const ssize_t size =
+        ReceiveMessage(socket_.get(), &answer.reply, sizeof(answer.reply), &answer.descriptor);
     if (size != sizeof(answer.reply)) return Gone();
     return answer;
   }
@@ -146,18 +122,27 @@ class LauncherProcess final : public Launcher {
     (void)conversation_.Ask(request, {}, {});
   }
 
+  absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id) override {
+    absl::StatusOr<Channel> channel = MakeChannel();
+    if (!channel.ok()) return channel.status();
+    LauncherRequest request;
+    request.kind = LauncherRequest::Kind::kPrepare;
+    request.plan_id = plan_id;
+    const int descriptors[] = {channel->theirs.get()};
+    absl::Status told = conversation_.Tell(request, descriptors);
+    if (!told.ok()) return told;
+    return std::move(channel->ours);
+  }
+
   absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id, const CommandPlan& command,
                                        int standard_input, int standard_output, int standard_error,
                                        int network) override {
     const absl::StatusOr<std::string> block = EncodeCommand(command);
     if (!block.ok()) return block.status();
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-      return MakeErrnoError(errno, "cannot make a channel");
-    }
-    UniqueFd channel(ends[0]);
-    const UniqueFd theirs(ends[1]);
-    std::vector<int> descriptors = {standard_input, standard_output, standard_error, theirs.get()};
+    absl::StatusOr<Channel> channel = MakeChannel();
+    if (!channel.ok()) return channel.status();
+    std::vector<int> descriptors = {standard_input, standard_output, standard_error,
+                                    channel->theirs.get()};
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kSpawn;
     request.plan_id = plan_id;
@@ -167,12 +152,12 @@ class LauncherProcess final : public Launcher {
     }
     if (block->size() <= kMaxInlineBytes) {
       request.inline_bytes = static_cast<std::uint32_t>(block->size());
-      return Begun(conversation_.Ask(request, *block, descriptors), std::move(channel));
+      return Begun(conversation_.Ask(request, *block, descriptors), std::move(channel->ours));
     }
     const absl::StatusOr<UniqueFd> file = MemoryFile(*block);
     if (!file.ok()) return file.status();
     descriptors.push_back(file->get());
-    return Begun(conversation_.Ask(request, {}, descriptors), std::move(channel));
+    return Begun(conversation_.Ask(request, {}, descriptors), std::move(channel->ours));
   }
 
   absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) override {

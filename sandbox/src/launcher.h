@@ -61,6 +61,11 @@ class Launcher {
   // kSetupFailed when the namespaces themselves are refused.
   [[nodiscard]] virtual absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) = 0;
 
+  // Begins a sandbox of the plan that waits for its command, and returns its channel without
+  // waiting for anything: see ready_sandboxes.h, which speaks with it. Returns kUnavailable when
+  // the launcher is gone.
+  [[nodiscard]] virtual absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id) = 0;
+
   // From now on, when the calling process dies without having called `Stop`, the folder `name` of
   // the open folder `parent` (borrowed) is removed with everything in it.
   [[nodiscard]] virtual absl::Status OwnFolder(int parent, const std::string& name) = 0;

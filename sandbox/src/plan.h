@@ -28,10 +28,12 @@ struct ViewOp {
   std::string data;    // kFile, kSymlink.
   std::uint32_t mode = 0755;
   std::uint64_t size_bytes = 0;
-  bool read_only = false;    // kBind, kTmpfs.
-  bool executable = true;    // kBind, kTmpfs; else noexec.
-  bool optional = false;     // A missing source or target skips the step instead of failing it.
-  std::uint64_t device = 0;  // kBind: refuse (ESTALE) when the source is another object; 0: any.
+  bool read_only = false;  // kBind, kTmpfs.
+  bool executable = true;  // kBind, kTmpfs; else noexec.
+  bool optional = false;   // A missing source or target skips the step instead of failing it.
+  // kBind, kSocket: refuse (ESTALE) when the source is another object; kProtect, kMask, kPin: when
+  // the target is. Both 0: any.
+  std::uint64_t device = 0;
   std::uint64_t inode = 0;
 
   friend bool operator==(const ViewOp&, const ViewOp&) = default;

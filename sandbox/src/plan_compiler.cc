@@ -60,12 +60,38 @@ absl::StatusOr<ReadyPlan> PlanCompiler::Compile() {
     view = *std::move(compiled);
   }
   if (own_.registered != nullptr && own_.view == view) return own_;
-  absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered = RegisteredPlan::Create(
-      launcher_, view == nullptr ? UnconfinedPlan(inputs_.limits) : PlanFor(*view));
+  SandboxPlan plan = view == nullptr ? UnconfinedPlan(inputs_.limits) : PlanFor(*view);
+  absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered =
+      RegisteredPlan::Create(launcher_, plan);
   if (!registered.ok()) return registered.status();
   own_.registered = *std::move(registered);
   own_.view = std::move(view);
+  ReplaceReadyLocked(std::move(plan));
   return own_;
+}
+
+void PlanCompiler::ReplaceReadyLocked(SandboxPlan plan) {
+  // What commands still hold of it makes no more.
+  if (own_.ready != nullptr) own_.ready->Close();
+  own_.ready.reset();
+  if (!plan.confined || !plan.namespaces || closed_) return;
+  own_.ready =
+      std::make_shared<ReadySandboxes>(launcher_, std::move(plan), inputs_.ready_sandboxes);
+}
+
+absl::Status PlanCompiler::Prove() {
+  std::shared_ptr<ReadySandboxes> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    ready = own_.ready;
+  }
+  return ready == nullptr ? absl::OkStatus() : ready->Prove();
+}
+
+void PlanCompiler::CloseReady() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  if (own_.ready != nullptr) own_.ready->Close();
 }
 
 absl::StatusOr<ReadyPlan> PlanCompiler::CompileGranted(

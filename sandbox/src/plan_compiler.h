@@ -3,6 +3,7 @@
 #ifndef CORDON_SANDBOX_SRC_PLAN_COMPILER_H_
 #define CORDON_SANDBOX_SRC_PLAN_COMPILER_H_
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +17,7 @@
 #include "cordon/sdk/profile.h"
 #include "launcher.h"
 #include "plan.h"
+#include "ready_sandboxes.h"
 #include "registered_plan.h"
 #include "view.h"
 
@@ -30,7 +32,8 @@ struct PlanInputs {
   std::string seccomp_program;
   std::string observer_program;
   int landlock_abi = 0;
-  Tier tier = Tier::kNamespaces;  // When the profile is not unconfined.
+  Tier tier = Tier::kNamespaces;    // When the profile is not unconfined.
+  std::size_t ready_sandboxes = 0;  // How many are kept waiting for the profile's own plan.
 };
 
 // A plan for one command, and what to look at when that has ended.
@@ -38,6 +41,7 @@ struct ReadyPlan {
   std::shared_ptr<const RegisteredPlan> registered;
   std::shared_ptr<ViewCompiler> compiler;    // Null when unconfined.
   std::shared_ptr<const CompiledView> view;  // Null when unconfined.
+  std::shared_ptr<ReadySandboxes> ready;     // Null where none are made.
 
   // About files.
   [[nodiscard]] std::vector<ReportEntry> entries() const;
@@ -54,18 +58,27 @@ class PlanCompiler {
   // that it depends on.
   [[nodiscard]] absl::StatusOr<ReadyPlan> Compile();
 
+  // After `Compile`: makes a sandbox of the profile's own plan, which serves the first command.
+  // Returns kSetupFailed {step, errno} when it cannot be made.
+  [[nodiscard]] absl::Status Prove();
+
+  // Ends the sandboxes that wait for a command, and makes no more.
+  void CloseReady();
+
   // For one command with file grants. `targets` are the objects that `paths` was granted; a plan
   // that would mount another object in their place fails when the command is started.
   [[nodiscard]] absl::StatusOr<ReadyPlan> CompileGranted(
       const PathPolicy& paths, absl::Span<const GrantedTarget> targets) const;
 
  private:
+  void ReplaceReadyLocked(SandboxPlan plan);
   [[nodiscard]] SandboxPlan PlanFor(const CompiledView& view) const;
 
   const PlanInputs inputs_;
   const std::shared_ptr<Launcher> launcher_;
   std::mutex mutex_;
   ReadyPlan own_;  // The last one of `Compile`.
+  bool closed_ = false;
 };
 
 }  // namespace cordon::internal

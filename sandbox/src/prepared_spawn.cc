@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "cordon/sdk/digest.h"
@@ -32,16 +33,30 @@ void LogStartFailure(const PreparedSpawn& spawn, const absl::Status& failure) {
       {"exit", spawn.context.execution_id, {{"error", std::string(failure.message())}}});
 }
 
+absl::StatusOr<SpawnedSandbox> StartInReadyOrNew(PreparedSpawn& spawn,
+                                                 const SpawnStreams& streams) {
+  ReadyPlan& ready = spawn.context.plan;
+  const CommandNetwork* network = spawn.context.network.get();
+  if (ready.ready != nullptr && network == nullptr) {
+    std::optional<StartedInReady> started = ready.ready->Start(
+        spawn.plan, streams.standard_input, streams.standard_output, streams.standard_error);
+    if (started.has_value()) {
+      ready.registered = std::move(started->plan);
+      return std::move(started->sandbox);
+    }
+  }
+  const RegisteredPlan& plan = *ready.registered;
+  return plan.launcher().Spawn(plan.id(), spawn.plan, streams.standard_input,
+                               streams.standard_output, streams.standard_error,
+                               network != nullptr ? network->sandbox() : -1);
+}
+
 absl::StatusOr<std::shared_ptr<Execution>> HandOver(const std::shared_ptr<LiveExecutions>& live,
                                                     PreparedSpawn& spawn,
                                                     const SpawnStreams& streams) {
   absl::Status logged = LogSpawn(spawn);
   if (!logged.ok()) return logged;
-  const RegisteredPlan& plan = *spawn.context.plan.registered;
-  absl::StatusOr<SpawnedSandbox> sandbox = plan.launcher().Spawn(
-      plan.id(), spawn.plan, streams.standard_input, streams.standard_output,
-      streams.standard_error,
-      spawn.context.network != nullptr ? spawn.context.network->sandbox() : -1);
+  absl::StatusOr<SpawnedSandbox> sandbox = StartInReadyOrNew(spawn, streams);
   if (!sandbox.ok()) {
     LogStartFailure(spawn, sandbox.status());
     return sandbox.status();
@@ -61,7 +76,12 @@ absl::StatusOr<UniqueFd> OpenNull() {
 
 absl::StatusOr<std::shared_ptr<Execution>> StartPrepared(
     const std::shared_ptr<LiveExecutions>& live, PreparedSpawn spawn, const SpawnStreams& streams) {
-  return live->Start([&] { return HandOver(live, spawn, streams); });
+  const std::shared_ptr<ReadySandboxes> ready = spawn.context.plan.ready;
+  absl::StatusOr<std::shared_ptr<Execution>> execution =
+      live->Start([&] { return HandOver(live, spawn, streams); });
+  // While the command runs.
+  if (ready != nullptr && execution.ok()) ready->Refill();
+  return execution;
 }
 
 }  // namespace cordon::internal

@@ -33,7 +33,8 @@ enum class Step : std::uint8_t {
 };
 
 // What the launcher says about one spawn, on the spawn's own channel (SOCK_SEQPACKET), in this
-// order: for a command with a terminal, kTerminal; for a plan that observes, kObserved or
+// order: kReady (only from a sandbox that was begun without a command; the pidfd of its pid 1 is
+// attached); for a command with a terminal, kTerminal; for a plan that observes, kObserved or
 // kUnobserved; kStarted or kFailed; after kStarted exactly one kEnded. End of file without kEnded
 // means that the tree was killed from outside.
 struct SpawnEvent {
@@ -44,6 +45,7 @@ struct SpawnEvent {
     kObserved,    // The listener of the command's calls is attached. They wait until it is served.
     kTerminal,    // The host's side of the command's terminal is attached.
     kUnobserved,  // The kernel refused one, with `error_number`; the command runs all the same.
+    kReady,
   };
   Kind kind = Kind::kFailed;
   Step step = Step::kNone;
@@ -54,6 +56,18 @@ struct SpawnEvent {
   std::uint64_t max_rss_bytes = 0;
   char detail[128] = {};
 };
+
+// The first message to a sandbox that was begun without a command; the command's block follows this
+// record. Descriptors: input, output, error, and, when `inline_bytes` is 0, a memory file with the
+// block in the place of what follows.
+struct SpawnCommand {
+  std::uint32_t inline_bytes = 0;
+  std::uint32_t reserved = 0;  // So that what follows is aligned to 8.
+};
+
+// How long a sandbox waits for its command before it ends by itself. Nobody may send one to a
+// sandbox that has waited for half of that, so that no command is lost.
+inline constexpr std::uint32_t kReadySandboxSeconds = 120;
 
 // What may be sent to pid 1 of a spawn on the same channel: deliver `signal` to every process of
 // the tree but pid 1 (0: to none). Closing the channel kills the tree.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <string_view>
 #include <tuple>
 
@@ -16,20 +15,6 @@ namespace {
 
 // Below PATH_MAX, so that what is in the folder can still be named.
 constexpr std::size_t kMaxFolderPath = 3800;
-
-// A folder that changed this shortly before it was read may change again without a new time stamp:
-// the kernel's clock for files advances once a tick, and other file systems are coarser.
-constexpr std::int64_t kStampResolutionNs = 40'000'000;
-
-std::int64_t FileClockNanoseconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
-}
-
-bool MayChangeUnnoticed(const DirectoryStamp& stamp, std::int64_t read_at) {
-  return std::max(stamp.modified_ns, stamp.changed_ns) >= read_at - kStampResolutionNs;
-}
 
 bool IsObjectStore(std::string_view name) {
   return name == "objects" || name == "refs" || name == "logs" || name == "lfs";

@@ -9,6 +9,7 @@
 #include "launcher/landlock.h"
 #include "launcher/message.h"
 #include "launcher/process_state.h"
+#include "launcher/ready.h"
 #include "launcher/seccomp.h"
 #include "spawn_event.h"
 
@@ -16,8 +17,8 @@ namespace cordon::launcher {
 namespace {
 
 struct Start {
-  const Spawn* spawn;
-  Outcome outcome;  // Of the child, which shares the memory until it executes the command.
+  Spawn* spawn;
+  StartedCommand result;  // Of the child, which shares the memory until it executes the command.
 };
 
 // Where the channel is kept until the command itself is executed.
@@ -59,6 +60,13 @@ int EnterSession(const Command& command) {
   return ErrorOf(Call(__NR_ioctl, 0, TIOCSCTTY, 0));
 }
 
+// What takes rights away for good. None of the steps after it needs them.
+Outcome Confine(const Spawn& spawn) {
+  if (spawn.plan.header->confined == 0) return {};
+  if (Outcome o = EnterLandlock(spawn.plan, spawn.command); !o.ok()) return o;
+  return At(Step::kSeccomp, EnterSeccomp(spawn.plan));
+}
+
 Outcome BecomeCommand(const Spawn& spawn) {
   if (const int error = MoveDescriptors(spawn)) return At(Step::kInit, error);
   if (const int error = EnterSession(spawn.command)) return At(Step::kInit, error);
@@ -67,22 +75,20 @@ Outcome BecomeCommand(const Spawn& spawn) {
   if (const int error = ErrorOf(Call(__NR_chdir, folder))) {
     return At(Step::kWorkingDirectory, error, folder);
   }
-  const bool confined = spawn.plan.header->confined != 0;
-  if (confined) {
-    if (Outcome o = EnterLandlock(spawn.plan, spawn.command); !o.ok()) return o;
-  }
   if (const int error = SetLimits(spawn.plan)) return At(Step::kLimits, error);
   UnblockAllSignals();
-  if (confined) {
-    if (const int error = EnterSeccomp(spawn.plan)) return At(Step::kSeccomp, error);
-    if (const int error = HandOverListener(spawn)) return At(Step::kSeccomp, error);
-  }
+  if (const int error = HandOverListener(spawn)) return At(Step::kSeccomp, error);
   return At(Step::kExec, Execute(spawn.command));
 }
 
 void RunChild(void* argument) {
   auto* start = static_cast<Start*>(argument);
-  start->outcome = BecomeCommand(*start->spawn);
+  StartedCommand& result = start->result;
+  Outcome outcome = Confine(*start->spawn);
+  if (outcome.ok() && start->spawn->command.header == nullptr) outcome = AwaitCommand(start->spawn);
+  result.started_microseconds = NowMicroseconds();
+  result.outcome = outcome;
+  if (outcome.ok()) result.outcome = BecomeCommand(*start->spawn);
   Exit(1);
 }
 
@@ -90,17 +96,17 @@ alignas(16) char child_stack[64 * 1024];
 
 }  // namespace
 
-Outcome StartCommand(const Spawn& spawn, int* pid) {
-  Start start = {&spawn, {}};
+StartedCommand StartCommand(Spawn& spawn) {
+  // What stays when the child is killed before it gets further.
+  Start start = {&spawn, {At(Step::kInit, ECHILD)}};
   const long child = CloneOnStack(CLONE_VM | CLONE_VFORK | SIGCHLD,
                                   child_stack + sizeof(child_stack), RunChild, &start);
-  if (child < 0) return At(Step::kInit, ErrorOf(child));
+  if (child < 0) return {At(Step::kInit, ErrorOf(child))};
   // The compiler does not see the child write.
   __asm__ volatile("" ::: "memory");
-  *pid = static_cast<int>(child);
-  if (start.outcome.ok()) return {};
-  Call(__NR_wait4, *pid, nullptr, 0, nullptr);
-  return start.outcome;
+  start.result.pid = static_cast<int>(child);
+  if (!start.result.outcome.ok()) Call(__NR_wait4, child, nullptr, 0, nullptr);
+  return start.result;
 }
 
 }  // namespace cordon::launcher

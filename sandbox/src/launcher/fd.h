@@ -29,6 +29,11 @@ class Fd {
   // 0, or the errno with which there is no descriptor.
   [[nodiscard]] int error() const { return value_ >= 0 ? 0 : -value_; }
   [[nodiscard]] int get() const { return value_; }
+  [[nodiscard]] int Release() {
+    const int value = value_;
+    value_ = -EBADF;
+    return value;
+  }
 
  private:
   void Close() {

@@ -47,8 +47,10 @@ Outcome EnterLandlock(const Plan& plan, const Command& command) {
   const Fd ruleset(Call(__NR_landlock_create_ruleset, &attributes, sizeof(attributes), 0));
   if (!ruleset.ok()) return At(Step::kLandlock, ruleset.error());
   if (Outcome o = AddRules(ruleset.get(), plan, header.landlock_rules); !o.ok()) return o;
-  const wire::List extra = command.header->extra_landlock_rules;
-  if (Outcome o = AddRules(ruleset.get(), command, extra); !o.ok()) return o;
+  if (command.header != nullptr) {
+    const wire::List extra = command.header->extra_landlock_rules;
+    if (Outcome o = AddRules(ruleset.get(), command, extra); !o.ok()) return o;
+  }
   return At(Step::kLandlock, ErrorOf(Call(__NR_landlock_restrict_self, ruleset.get(), 0)));
 }
 

@@ -1,18 +1,19 @@
 // The launcher: waits for requests and begins spawns until the process it serves is gone.
 
 #include <linux/fcntl.h>
-#include <linux/mman.h>
 #include <linux/poll.h>
 #include <linux/signal.h>
 #include <linux/time_types.h>
 
 #include "launcher/fd.h"
 #include "launcher/identity.h"
+#include "launcher/mapping.h"
 #include "launcher/message.h"
 #include "launcher/network.h"
 #include "launcher/plan_reader.h"
 #include "launcher/process_state.h"
 #include "launcher/spawn.h"
+#include "launcher/supervisor.h"
 #include "launcher/sweep.h"
 #include "launcher/text.h"
 #include "launcher_protocol.h"
@@ -24,24 +25,6 @@ using internal::kLauncherHost;
 using internal::kLauncherSocket;
 using internal::LauncherReply;
 using internal::LauncherRequest;
-
-struct Mapping {
-  char* start = nullptr;
-  std::uint64_t size = 0;
-};
-
-// A private copy of a memory file; `start` is null when it could not be mapped.
-Mapping Map(int file, int protection) {
-  const long size = Call(__NR_lseek, file, 0, 2);  // SEEK_END
-  if (size <= 0) return {};
-  const long start = Call(__NR_mmap, nullptr, size, protection, MAP_PRIVATE, file, 0);
-  if (ErrorOf(start) != 0) return {};
-  return {reinterpret_cast<char*>(start), static_cast<std::uint64_t>(size)};
-}
-
-void Unmap(const Mapping& mapping) {
-  if (mapping.start != nullptr) Call(__NR_munmap, mapping.start, mapping.size);
-}
 
 struct Message {
   LauncherRequest request;
@@ -75,7 +58,11 @@ class Launcher {
       Received received = Receive(kLauncherSocket, &message, sizeof(message));
       if (received.size <= 0) Leave();
       const bool whole = received.size >= static_cast<long>(sizeof(LauncherRequest));
-      Answer(whole ? Handle(received) : Result{EINVAL});
+      if (whole && message.request.kind == LauncherRequest::Kind::kPrepare) {
+        Prepare(received);
+      } else {
+        Answer(whole ? Handle(received) : Result{EINVAL});
+      }
     }
   }
 
@@ -155,6 +142,8 @@ class Launcher {
         return OwnFolder(received);
       case LauncherRequest::Kind::kMakeNetwork:
         return MakeNetwork(received);
+      case LauncherRequest::Kind::kPrepare:
+        break;  // Has no reply.
     }
     return {EINVAL};
   }
@@ -201,11 +190,29 @@ class Launcher {
     return {error, 0, static_cast<Fd&&>(pidfd)};
   }
 
+  static bool KnowsPlan(std::uint32_t id) {
+    return id < internal::kMaxPlans && plans[id].start != nullptr;
+  }
+
+  void Prepare(const Received& received) {
+    if (received.descriptor_count != 1) return;
+    Spawn spawn = NewSpawn(received.descriptors[0].get());
+    if (!KnowsPlan(message.request.plan_id)) {
+      ReportFailure(spawn.channel, At(internal::Step::kPlan, EINVAL));
+      return;
+    }
+    spawn.plan = Plan(plans[message.request.plan_id].start);
+    const Fd pidfd = Begin(spawn);
+    if (!pidfd.ok()) {
+      ReportFailure(spawn.channel, At(internal::Step::kNamespaces, pidfd.error()));
+      return;
+    }
+    NoteRunning(message.request.plan_id, pidfd.get());
+  }
+
   Result BeginSpawn(const Received& received) {
     const LauncherRequest& request = message.request;
-    if (request.plan_id >= internal::kMaxPlans || plans[request.plan_id].start == nullptr) {
-      return {EINVAL};
-    }
+    if (!KnowsPlan(request.plan_id)) return {EINVAL};
     const bool is_inline = request.inline_bytes != 0;
     const int before_file = internal::kSpawnDescriptors + (IsInNetwork() ? 1 : 0);
     if (received.descriptor_count != before_file + (is_inline ? 0 : 1)) return {EINVAL};
@@ -225,19 +232,24 @@ class Launcher {
   Result BeginWith(const Mapping& command, const Received& received) {
     if (!IsCommand(command.start, command.size)) return {EINVAL};
     MakeVectors(command.start);
-    Spawn spawn;
+    Spawn spawn = NewSpawn(received.descriptors[3].get());
     spawn.plan = Plan(plans[message.request.plan_id].start);
     spawn.command = Command(command.start);
     for (int i = 0; i < 3; ++i) spawn.standard[i] = received.descriptors[i].get();
-    spawn.channel = received.descriptors[3].get();
     if (IsInNetwork()) spawn.network = received.descriptors[internal::kSpawnDescriptors].get();
-    spawn.launcher = self_.get();
-    spawn.file_mode_mask = file_mode_mask_;
-    spawn.identity = identity_;
     Fd pidfd = Begin(spawn);
     const int error = pidfd.error();
     if (error == 0) NoteRunning(message.request.plan_id, pidfd.get());
     return {error, 0, static_cast<Fd&&>(pidfd)};
+  }
+
+  [[nodiscard]] Spawn NewSpawn(int channel) const {
+    Spawn spawn;
+    spawn.channel = channel;
+    spawn.launcher = self_.get();
+    spawn.file_mode_mask = file_mode_mask_;
+    spawn.identity = identity_;
+    return spawn;
   }
 
   static constexpr int kMaxRunning = 64;

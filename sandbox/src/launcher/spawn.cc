@@ -11,6 +11,7 @@
 #include "launcher/mount.h"
 #include "launcher/network.h"
 #include "launcher/process_state.h"
+#include "launcher/ready.h"
 #include "launcher/supervisor.h"
 #include "launcher/terminal.h"
 #include "launcher/text.h"
@@ -38,7 +39,9 @@ Outcome BuildView(const Spawn& spawn, const Identity& identity) {
   View view(identity);
   if (const int error = view.Begin()) return At(Step::kView, error);
   if (Outcome o = view.Perform(spawn.plan, spawn.plan.header->view); !o.ok()) return o;
-  if (Outcome o = view.Perform(spawn.command, spawn.command.header->extra_view); !o.ok()) return o;
+  if (const wire::CommandHeader* command = spawn.command.header) {
+    if (Outcome o = view.Perform(spawn.command, command->extra_view); !o.ok()) return o;
+  }
   if (const int error = view.Finish()) return At(Step::kView, error);
   return At(Step::kPivot, view.Enter());
 }
@@ -98,24 +101,28 @@ Outcome SetUp(const Spawn& spawn) {
 }
 
 [[noreturn]] void RunFirstProcess(Spawn spawn) {
-  Outcome outcome = SetUp(spawn);
-  Supervised supervised;
+  StartedCommand started;
+  started.outcome = SetUp(spawn);
   Fd terminal;
-  if (outcome.ok() && spawn.command.header->terminal_rows != 0) {
-    outcome = MakeTerminal(spawn, &terminal);
+  const wire::CommandHeader* command = spawn.command.header;
+  if (started.outcome.ok() && command != nullptr && command->terminal_rows != 0) {
+    started.outcome = MakeTerminal(spawn, &terminal);
     for (int& standard : spawn.standard) standard = terminal.get();
   }
-  if (outcome.ok()) {
-    supervised.started_microseconds = NowMicroseconds();
-    outcome = StartCommand(spawn, &supervised.command);
+  if (started.outcome.ok()) {
+    if (command == nullptr) HoldOnlyWhatWaitingNeeds(&spawn);
+    started = StartCommand(spawn);
   }
-  if (!outcome.ok()) {
-    ReportFailure(spawn.channel, outcome);
+  if (!started.outcome.ok()) {
+    ReportFailure(spawn.channel, started.outcome);
     Exit(1);
   }
+  Supervised supervised;
   supervised.channel = spawn.channel;
   supervised.launcher = spawn.launcher;
   supervised.watched_processes = spawn.plan.header->watched_processes;
+  supervised.command = started.pid;
+  supervised.started_microseconds = started.started_microseconds;
   supervised.is_init = spawn.plan.header->namespaces != 0;
   Supervise(supervised);
 }

@@ -11,7 +11,7 @@ namespace cordon::launcher {
 
 struct Spawn {
   Plan plan;
-  Command command;
+  Command command;  // Absent (a null header): the sandbox is made and waits for it.
   int standard[3] = {-1, -1, -1};
   int channel = -1;
   int network = -1;               // The namespace to start in; else one of its own, if any.

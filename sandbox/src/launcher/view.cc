@@ -20,6 +20,11 @@ std::uint64_t AttributesOf(const wire::ViewOpRecord& op) {
          (op.executable != 0 ? 0 : MOUNT_ATTR_NOEXEC);
 }
 
+bool IsExpected(const FileStatus& status, const wire::ViewOpRecord& op) {
+  if (op.device == 0 && op.inode == 0) return true;
+  return DeviceNumber(status) == op.device && status.stx_ino == op.inode;
+}
+
 bool IsMissing(int error) { return error == ENOENT || error == ENOTDIR; }
 
 }  // namespace
@@ -61,12 +66,15 @@ int View::PerformOne(const Block& block, const wire::ViewOpRecord& op) {
       // Connecting is possible through a read-only mount, changing the socket's mode is not.
       return Bind(target, source, op, kPlainAttributes | MOUNT_ATTR_RDONLY);
     case ViewOpKind::kProtect:
+      if (const int error = CheckPlace(target, op)) return error;
       return Protect(target);
     case ViewOpKind::kMask:
+      if (const int error = CheckPlace(target, op)) return error;
       return Mask(target);
     case ViewOpKind::kTmpfs:
       return MountTmpfs(target, op);
     case ViewOpKind::kPin:
+      if (const int error = CheckPlace(target, op)) return error;
       return Pin(target, Relative(source));
     case ViewOpKind::kProc:
       return MountProc(target);
@@ -74,6 +82,15 @@ int View::PerformOne(const Block& block, const wire::ViewOpRecord& op) {
       return MountDev(target, op.size_bytes);
   }
   return EINVAL;
+}
+
+int View::CheckPlace(const char* target, const wire::ViewOpRecord& op) const {
+  if (op.device == 0 && op.inode == 0) return 0;
+  const Fd place = OpenBeneath(root_.get(), target);
+  FileStatus status;
+  if (!place.ok()) return place.error();
+  if (const int error = StatusOf(place.get(), &status)) return error;
+  return IsExpected(status, op) ? 0 : ESTALE;
 }
 
 int View::MakeFolder(const char* target, std::uint32_t mode) {
@@ -117,8 +134,7 @@ int View::Bind(const char* target, const char* source, const wire::ViewOpRecord&
   if (!from.ok()) return from.error();
   FileStatus status;
   if (const int error = StatusOf(from.get(), &status)) return error;
-  const bool checked = op.device != 0 || op.inode != 0;
-  if (checked && (DeviceNumber(status) != op.device || status.stx_ino != op.inode)) return ESTALE;
+  if (!IsExpected(status, op)) return ESTALE;
   const Fd tree = CloneTree(from.get(), attributes);
   if (!tree.ok()) return tree.error();
   const Fd place = Place(target, (status.stx_mode & kTypeMask) == kFolderType);

@@ -36,6 +36,8 @@ class View {
   };
 
   int PerformOne(const Block& block, const wire::ViewOpRecord& op);
+  // Whether what is at `target` is what the step is meant for. Returns an errno.
+  [[nodiscard]] int CheckPlace(const char* target, const wire::ViewOpRecord& op) const;
   int MakeFolder(const char* target, std::uint32_t mode);
   int MakeFile(const char* target, const char* data, std::uint32_t size, std::uint32_t mode);
   int MakeLink(const char* target, const char* text);

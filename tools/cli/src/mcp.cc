@@ -227,6 +227,7 @@ absl::Status ServeSession(const McpArguments& arguments, const BashToolOptions& 
   }
   const auto profile = BuildSessionProfile(session_options);
   if (!profile.ok()) return profile.status();
+  session_options.many_commands = true;
   const auto session = Session::Open(*profile, session_options);
   if (!session.ok()) return session.status();
   auto opened = OpenJobs(jobs, *profile, log);

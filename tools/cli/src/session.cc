@@ -147,6 +147,7 @@ class OpenSession : public Session {
     set_options.scratch_root = ScratchRoot(profile);
     set_options.max_executors = 1;
     set_options.backend = *backend;
+    if (!options_.many_commands) set_options.ready_sandboxes = 0;
     set_options.make_authority = HmacGrantAuthorityFactory();
     set_options.explain_paths = options_.explain;
     set_options.log = log_.get();

@@ -37,6 +37,7 @@ struct SessionOptions {
   bool explain = false;        // List refused paths.
   std::string audit_rotate;
   bool audit_sync = false;
+  bool many_commands = false;  // Else sandboxes for more than one are not kept ready.
   // Who is asked instead of a person at the terminal; may be null.
   std::shared_ptr<Approver> approver;
 };

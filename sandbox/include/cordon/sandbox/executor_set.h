@@ -45,6 +45,11 @@ struct ExecutorSetOptions {
   // Mandatory, at least 1.
   std::size_t max_executors = 0;
   Backend backend = Backend::kAuto;
+  // How many sandboxes each executor keeps ready for its next commands, made while others run; 0:
+  // none. Each serves one command, with what the profile alone allows; one with file grants waits
+  // for its own. A waiting one costs less than 1 MiB of memory and two descriptors, ends after two
+  // minutes, and is given up when the profile's paths lead to other objects than when it was made.
+  std::size_t ready_sandboxes = 2;
   // Absent: gated commands cannot run.
   GrantAuthorityFactory make_authority;
   // Also list refused paths in `RunResult::denials`, whatever the program says about them, each

@@ -1,0 +1,53 @@
+// The objects of the host that a view's mounts are made of. A sandbox that was made ahead may only
+// be used while the same paths still lead to the same objects.
+
+#ifndef CORDON_SANDBOX_SRC_PLAN_SOURCES_H_
+#define CORDON_SANDBOX_SRC_PLAN_SOURCES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cordon/sdk/unique_fd.h"
+#include "directory_reader.h"
+#include "plan.h"
+
+namespace cordon::internal {
+
+// For one thread at a time.
+class PlanSources {
+ public:
+  // Looks at the objects that `ops` mount, cover or pin, and writes their identities into `ops`: a
+  // view made of those has these very objects, or fails (ESTALE).
+  explicit PlanSources(std::vector<ViewOp>& ops);
+
+  // Whether every path still leads to the object that it led to, and nothing was mounted or
+  // unmounted on the host. Asks for the folders that the objects are in, and for an object itself
+  // only when something in its folder has changed. Once false, always false.
+  [[nodiscard]] bool StillHold();
+
+ private:
+  struct Object {
+    std::string path;
+    DirectoryStamp identity;  // Only device and inode.
+  };
+  struct Folder {
+    DirectoryStamp stamp;
+    bool may_change_unnoticed = false;
+    std::vector<Object> objects;
+  };
+
+  [[nodiscard]] static DirectoryStamp IdentityOf(const std::string& path);
+  DirectoryStamp Note(const std::string& path);
+  [[nodiscard]] bool FolderHolds(const std::string& path, Folder& folder) const;
+  [[nodiscard]] bool MountsChanged() const;
+
+  std::map<std::string, Folder> folders_;
+  UniqueFd mounts_;  // /proc/self/mountinfo, which poll(2) watches (proc(5)).
+  bool hold_ = true;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_PLAN_SOURCES_H_

@@ -1,0 +1,145 @@
+#include "ready_sandboxes.h"
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cordon/sdk/status.h"
+#include "deadline_poll.h"
+#include "descriptor_message.h"
+#include "launcher_protocol.h"
+#include "plan_wire.h"
+
+namespace cordon::internal {
+namespace {
+
+// Half of the time after which it ends by itself, so that no command is sent to one that does.
+constexpr std::chrono::seconds kUsable{kReadySandboxSeconds / 2};
+// For one that is being made. A new one would take as long.
+constexpr std::chrono::seconds kPatience{5};
+
+// The pidfd of its pid 1, once it is complete.
+absl::StatusOr<UniqueFd> AwaitReady(int channel) {
+  SpawnEvent event;
+  UniqueFd pidfd;
+  event.step = Step::kInit;
+  event.error_number = ETIMEDOUT;
+  if (ReadableUntil(channel, std::chrono::steady_clock::now() + kPatience)) {
+    const ssize_t size = ReceiveMessage(channel, &event, sizeof(event), &pidfd);
+    const bool is_ready = size == sizeof(event) && event.kind == SpawnEvent::Kind::kReady;
+    if (is_ready && pidfd.valid()) return pidfd;
+    if (size != sizeof(event) || is_ready) event.error_number = EPIPE;
+  }
+  return MakeSetupFailure(StepName(event.step), event.error_number, "cannot make a sandbox");
+}
+
+// False when it cannot be passed on like this.
+bool HandOver(int channel, const std::string& block, std::vector<int> descriptors) {
+  SpawnCommand head;
+  std::string_view more;
+  UniqueFd file;
+  if (block.size() <= kMaxInlineBytes) {
+    head.inline_bytes = static_cast<std::uint32_t>(block.size());
+    more = block;
+  } else {
+    absl::StatusOr<UniqueFd> made = MemoryFile(block);
+    if (!made.ok()) return false;
+    file = *std::move(made);
+    descriptors.push_back(file.get());
+  }
+  const std::string_view bytes(reinterpret_cast<const char*>(&head), sizeof(head));
+  return SendMessage(channel, bytes, more, descriptors) == 0;
+}
+
+}  // namespace
+
+ReadySandboxes::ReadySandboxes(std::shared_ptr<Launcher> launcher, SandboxPlan plan,
+                               std::size_t count)
+    : launcher_(std::move(launcher)), plan_(std::move(plan)), count_(count) {}
+
+std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, int standard_input,
+                                                    int standard_output, int standard_error) {
+  const absl::StatusOr<std::string> block = EncodeCommand(command);
+  if (!block.ok() || !command.extra_view.empty() || !command.extra_landlock_rules.empty() ||
+      command.terminal_rows != 0) {
+    return std::nullopt;
+  }
+  while (std::optional<Waiting> one = Take()) {
+    if (!one->pidfd.valid()) {
+      absl::StatusOr<UniqueFd> pidfd = AwaitReady(one->channel.get());
+      if (!pidfd.ok()) continue;
+      one->pidfd = *std::move(pidfd);
+    }
+    if (!HandOver(one->channel.get(), *block, {standard_input, standard_output, standard_error})) {
+      continue;
+    }
+    return StartedInReady{{std::move(one->pidfd), std::move(one->channel)}, std::move(one->plan)};
+  }
+  return std::nullopt;
+}
+
+std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take() {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.empty()) return std::nullopt;
+  if (!sources_->StillHold()) {
+    waiting_.clear();
+    sources_.reset();
+    pinned_.reset();
+    return std::nullopt;
+  }
+  Waiting one = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (std::chrono::steady_clock::now() - one.since > kUsable) {
+    waiting_.clear();  // The others are not much younger.
+    return std::nullopt;
+  }
+  return one;
+}
+
+absl::Status ReadySandboxes::Prove() {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return MakeError(ErrorCode::kClosed, "the executor is closed");
+  absl::Status made = MakeOneLocked();
+  if (!made.ok()) return made;
+  absl::StatusOr<UniqueFd> pidfd = AwaitReady(waiting_.back().channel.get());
+  if (pidfd.ok()) {
+    waiting_.back().pidfd = *std::move(pidfd);
+  } else {
+    waiting_.pop_back();
+  }
+  return pidfd.status();
+}
+
+void ReadySandboxes::Refill() {
+  const std::lock_guard lock(mutex_);
+  while (!closed_ && waiting_.size() < count_) {
+    if (!MakeOneLocked().ok()) return;
+  }
+}
+
+absl::Status ReadySandboxes::MakeOneLocked() {
+  if (pinned_ == nullptr) {
+    SandboxPlan plan = plan_;
+    sources_.emplace(plan.view);
+    absl::StatusOr<std::shared_ptr<const RegisteredPlan>> pinned =
+        RegisteredPlan::Create(launcher_, plan);
+    if (!pinned.ok()) return pinned.status();
+    pinned_ = *std::move(pinned);
+  }
+  const auto now = std::chrono::steady_clock::now();
+  absl::StatusOr<UniqueFd> channel = launcher_->Prepare(pinned_->id());
+  if (!channel.ok()) return channel.status();
+  waiting_.push_back({*std::move(channel), now, {}, pinned_});
+  return absl::OkStatus();
+}
+
+void ReadySandboxes::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  waiting_.clear();
+  sources_.reset();
+  pinned_.reset();
+}
+
+}  // namespace cordon::internal

@@ -1,0 +1,81 @@
+// Sandboxes of one plan that are made ahead and wait for a command, so that a command starts
+// without waiting for namespaces and mounts.
+//
+// Each runs one command, or none, and is gone: nothing can pass from one command to another. Until
+// then only the launcher's own program has run in it. It holds the very objects that the plan's
+// paths lead to, and is given up as soon as one of them leads elsewhere (plan_sources.h).
+
+#ifndef CORDON_SANDBOX_SRC_READY_SANDBOXES_H_
+#define CORDON_SANDBOX_SRC_READY_SANDBOXES_H_
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "launcher.h"
+#include "plan.h"
+#include "plan_sources.h"
+#include "registered_plan.h"
+
+namespace cordon::internal {
+
+struct StartedInReady {
+  SpawnedSandbox sandbox;
+  // What it was made of: to be kept until its end.
+  std::shared_ptr<const RegisteredPlan> plan;
+};
+
+// Safe from any thread.
+class ReadySandboxes {
+ public:
+  // At most `count` are kept waiting. None is made before `Refill`.
+  ReadySandboxes(std::shared_ptr<Launcher> launcher, SandboxPlan plan, std::size_t count);
+
+  // Starts `command`, which adds nothing to the view, in one of them, if there is one that may be
+  // used; waits for it when it is being made. Nothing: start it in a new one. The streams are
+  // borrowed.
+  [[nodiscard]] std::optional<StartedInReady> Start(const CommandPlan& command, int standard_input,
+                                                    int standard_output, int standard_error);
+
+  // Has one made, whatever the count, and waits until it is complete: proof that all that the plan
+  // needs can be had here. It serves the next command. Returns kSetupFailed {step, errno}, or
+  // kUnavailable when the launcher is gone.
+  [[nodiscard]] absl::Status Prove();
+
+  // Has as many made as are missing, without waiting for them. What fails is tried again the next
+  // time.
+  void Refill();
+
+  // Ends them all, and makes no more.
+  void Close();
+
+ private:
+  struct Waiting {
+    UniqueFd channel;
+    std::chrono::steady_clock::time_point since;
+    UniqueFd pidfd;  // Of its pid 1, once it is known to be complete.
+    std::shared_ptr<const RegisteredPlan> plan;
+  };
+
+  [[nodiscard]] std::optional<Waiting> Take();
+  [[nodiscard]] absl::Status MakeOneLocked();
+
+  const std::shared_ptr<Launcher> launcher_;
+  const SandboxPlan plan_;
+  const std::size_t count_;
+
+  std::mutex mutex_;
+  bool closed_ = false;
+  // The plan with the identities of what its paths led to, and those paths.
+  std::shared_ptr<const RegisteredPlan> pinned_;
+  std::optional<PlanSources> sources_;
+  std::deque<Waiting> waiting_;
+};
+
+}  // namespace cordon::internal
+
+#endif  // CORDON_SANDBOX_SRC_READY_SANDBOXES_H_
