@@ -134,6 +134,14 @@ class LauncherProcess final : public Launcher {
     return std::move(channel->ours);
   }
 
+  absl::Status NoteRunning(std::uint32_t plan_id, int pidfd) override {
+    LauncherRequest request;
+    request.kind = LauncherRequest::Kind::kRunning;
+    request.plan_id = plan_id;
+    const int descriptors[] = {pidfd};
+    return conversation_.Tell(request, descriptors);
+  }
+
   absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id, const CommandPlan& command,
                                        int standard_input, int standard_output, int standard_error,
                                        int network) override {

@@ -66,6 +66,10 @@ class Launcher {
   // the launcher is gone.
   [[nodiscard]] virtual absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id) = 0;
 
+  // Says that the tree behind `pidfd` (borrowed), which `Prepare` began, gets its command: what it
+  // must not leave behind is removed also when the calling process dies.
+  [[nodiscard]] virtual absl::Status NoteRunning(std::uint32_t plan_id, int pidfd) = 0;
+
   // From now on, when the calling process dies without having called `Stop`, the folder `name` of
   // the open folder `parent` (borrowed) is removed with everything in it.
   [[nodiscard]] virtual absl::Status OwnFolder(int parent, const std::string& name) = 0;

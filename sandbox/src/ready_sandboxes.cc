@@ -71,6 +71,9 @@ std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, 
       if (!pidfd.ok()) continue;
       one->pidfd = *std::move(pidfd);
     }
+    if (!plan_.absent.empty() && !launcher_->NoteRunning(one->plan->id(), one->pidfd.get()).ok()) {
+      return std::nullopt;
+    }
     if (!HandOver(one->channel.get(), *block, {standard_input, standard_output, standard_error})) {
       continue;
     }

@@ -60,6 +60,10 @@ class Launcher {
       const bool whole = received.size >= static_cast<long>(sizeof(LauncherRequest));
       if (whole && message.request.kind == LauncherRequest::Kind::kPrepare) {
         Prepare(received);
+      } else if (whole && message.request.kind == LauncherRequest::Kind::kRunning) {
+        if (received.descriptor_count == 1 && KnowsPlan(message.request.plan_id)) {
+          NoteRunning(message.request.plan_id, received.descriptors[0].get());
+        }
       } else {
         Answer(whole ? Handle(received) : Result{EINVAL});
       }
@@ -101,6 +105,7 @@ class Launcher {
     for (const Running& running : running_) {
       constexpr __kernel_timespec kPatience = {5, 0};
       if (!running.tree.ok() || !BecomesReadable(running.tree.get(), kPatience)) continue;
+      if (!KnowsPlan(running.plan_id)) continue;
       const Plan plan(plans[running.plan_id].start);
       const auto* absent = plan.Records<wire::Text>(plan.header->absent);
       for (std::uint32_t i = 0; i < plan.header->absent.count; ++i) {
@@ -143,7 +148,8 @@ class Launcher {
       case LauncherRequest::Kind::kMakeNetwork:
         return MakeNetwork(received);
       case LauncherRequest::Kind::kPrepare:
-        break;  // Has no reply.
+      case LauncherRequest::Kind::kRunning:
+        break;  // Have no reply.
     }
     return {EINVAL};
   }
@@ -205,9 +211,7 @@ class Launcher {
     const Fd pidfd = Begin(spawn);
     if (!pidfd.ok()) {
       ReportFailure(spawn.channel, At(internal::Step::kNamespaces, pidfd.error()));
-      return;
     }
-    NoteRunning(message.request.plan_id, pidfd.get());
   }
 
   Result BeginSpawn(const Received& received) {
