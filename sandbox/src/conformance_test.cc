@@ -64,7 +64,8 @@ TEST_CASE("conformance: what the landlock tier claims holds against every attack
 // Runs commands without any confinement, and claims what the test says.
 class Boaster final : public Executor {
  public:
-  Boaster(std::shared_ptr<Executor> inner, const cordon::Guarantees& claimed) : inner_(std::move(inner)) {
+  Boaster(std::shared_ptr<Executor> inner, const cordon::Guarantees& claimed)
+      : inner_(std::move(inner)) {
     report_.backend = "none";
     report_.guarantees = claimed;
   }

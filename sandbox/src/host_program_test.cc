@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -208,6 +209,45 @@ TEST_CASE("a host that is killed leaves nothing running, and nothing on the disk
   CHECK(std::distance(fs::directory_iterator(fixture.scratch()), fs::directory_iterator()) == 1);
   CHECK(fixture.set().Close().ok());
   CHECK(fs::is_empty(fixture.scratch()));
+}
+
+TEST_CASE("a file that appears after the command is nobody's residue when the host is killed") {
+  CORDON_NEED_NAMESPACES();
+  SandboxFixture fixture;
+  const std::string file = fixture.workspace() + "/.envrc";
+  int ran[2];
+  REQUIRE(pipe2(ran, O_CLOEXEC) == 0);
+  const UniqueFd reader(ran[0]);
+  UniqueFd writer(ran[1]);
+  const pid_t host = fork();
+  if (host == 0) {
+    const absl::StatusOr<Profile> profile = Profile::Create(fixture.config);
+    auto set = ExecutorSet::Create(*profile, fixture.options);
+    if (!set.ok()) _exit(1);
+    auto executor = (*set)->For("key");
+    if (!executor.ok()) _exit(2);
+    auto run = (*executor)->RunCommand(fixture.workspace(), "echo theirs >.envrc");
+    // The control: while the command was there, the name was kept free.
+    if (!run.ok() || fs::exists(file)) _exit(3);
+    std::ofstream(file) << "mine";
+    (void)!write(ran[1], "ran", 3);
+    pause();
+    _exit(4);
+  }
+  REQUIRE(host > 0);
+  writer.Reset();
+  CHECK(ReadUntil(reader.get(), "ran"));
+  kill(host, SIGKILL);
+  int status = 0;
+  REQUIRE(waitpid(host, &status, 0) == host);
+  CHECK(WIFSIGNALED(status));
+  // The launcher's last act, after it has removed what is residue.
+  const SteadyTime deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (!fs::is_empty(fixture.scratch()) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  CHECK(fs::is_empty(fixture.scratch()));
+  CHECK(fs::exists(file));
 }
 
 TEST_CASE("a host that is killed leaves nothing running, although a forked copy of it lives on") {

@@ -142,6 +142,14 @@ class LauncherProcess final : public Launcher {
     return conversation_.Tell(request, descriptors);
   }
 
+  void NoteTidied(std::uint32_t plan_id) override {
+    LauncherRequest request;
+    request.kind = LauncherRequest::Kind::kTidied;
+    request.plan_id = plan_id;
+    // Without a launcher nobody removes anything.
+    (void)conversation_.Tell(request, {});
+  }
+
   absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id, const CommandPlan& command,
                                        int standard_input, int standard_output, int standard_error,
                                        int network) override {

@@ -70,6 +70,10 @@ class Launcher {
   // must not leave behind is removed also when the calling process dies.
   [[nodiscard]] virtual absl::Status NoteRunning(std::uint32_t plan_id, int pidfd) = 0;
 
+  // Says that nothing is left of what the ended trees of this plan must not leave behind: what
+  // appears under those names from now on is somebody else's.
+  virtual void NoteTidied(std::uint32_t plan_id) = 0;
+
   // From now on, when the calling process dies without having called `Stop`, the folder `name` of
   // the open folder `parent` (borrowed) is removed with everything in it.
   [[nodiscard]] virtual absl::Status OwnFolder(int parent, const std::string& name) = 0;

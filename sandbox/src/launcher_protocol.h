@@ -1,5 +1,5 @@
 // What the library and the launcher say to each other on the launcher's socket (SOCK_SEQPACKET):
-// one request, one reply (but for kPrepare and kRunning), never two at a time.
+// one request, one reply (but for kPrepare, kRunning and kTidied), never two at a time.
 
 #ifndef CORDON_SANDBOX_SRC_LAUNCHER_PROTOCOL_H_
 #define CORDON_SANDBOX_SRC_LAUNCHER_PROTOCOL_H_
@@ -29,6 +29,8 @@ struct LauncherRequest {
                   // There is no reply; what fails is said on the channel.
     kRunning,     // `plan_id`, one descriptor: the pidfd of such a sandbox, which gets its command
                   // now. There is no reply.
+    kTidied,      // `plan_id`: what the ended commands of that plan must not leave behind is
+                  // removed. There is no reply.
     kOwnFolder,   // One descriptor: a folder. The name of a folder in it follows this record; it is
                   // removed when the process that is served dies.
     kMakeNetwork,  // One descriptor: the socket on which the new network's keeper serves

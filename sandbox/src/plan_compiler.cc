@@ -42,7 +42,10 @@ std::vector<ReportEntry> ReadyPlan::entries() const {
 }
 
 std::vector<std::string> ReadyPlan::ChangedProtected() const {
-  return view == nullptr ? std::vector<std::string>() : compiler->ChangedProtected(*view);
+  if (view == nullptr) return {};
+  std::vector<std::string> changed = compiler->ChangedProtected(*view);
+  if (!view->absent.empty()) registered->launcher().NoteTidied(registered->id());
+  return changed;
 }
 
 PlanCompiler::PlanCompiler(PlanInputs inputs, std::shared_ptr<Launcher> launcher)

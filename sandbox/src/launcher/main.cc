@@ -64,6 +64,8 @@ class Launcher {
         if (received.descriptor_count == 1 && KnowsPlan(message.request.plan_id)) {
           NoteRunning(message.request.plan_id, received.descriptors[0].get());
         }
+      } else if (whole && message.request.kind == LauncherRequest::Kind::kTidied) {
+        ForgetEnded(message.request.plan_id);
       } else {
         Answer(whole ? Handle(received) : Result{EINVAL});
       }
@@ -100,7 +102,7 @@ class Launcher {
     Exit(0);
   }
 
-  // Of the commands that ran when the host died, once they have ended.
+  // Of the commands that ran when the host died, or had ended without being tidied up after.
   void RemoveWhatMustBeAbsent() {
     for (const Running& running : running_) {
       constexpr __kernel_timespec kPatience = {5, 0};
@@ -114,7 +116,14 @@ class Launcher {
     }
   }
 
-  // Remembers a spawn while it runs, in the place of one that has ended.
+  void ForgetEnded(std::uint32_t plan_id) {
+    for (Running& running : running_) {
+      if (running.plan_id != plan_id || !running.tree.ok()) continue;
+      if (IsReadable(running.tree.get())) running.tree = {};
+    }
+  }
+
+  // Remembers a spawn until it has been tidied up after; in the place of an ended one, if need be.
   void NoteRunning(std::uint32_t plan_id, int pidfd) {
     if (Plan(plans[plan_id].start).header->absent.count == 0) return;
     for (Running& running : running_) {
@@ -149,6 +158,7 @@ class Launcher {
         return MakeNetwork(received);
       case LauncherRequest::Kind::kPrepare:
       case LauncherRequest::Kind::kRunning:
+      case LauncherRequest::Kind::kTidied:
         break;  // Have no reply.
     }
     return {EINVAL};

@@ -120,7 +120,11 @@ Ended Ground::RunUnconfined(std::string_view text) const {
 
 std::vector<std::string> Snapshot(const std::string& folder) {
   std::vector<std::string> lines;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+  // What is removed meanwhile ends the listing: such a snapshot is like no whole one.
+  std::error_code error;
+  fs::recursive_directory_iterator at(folder, error);
+  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    const fs::directory_entry& entry = *at;
     struct stat about {};
     if (lstat(entry.path().c_str(), &about) != 0) continue;
     std::ostringstream line;
@@ -129,9 +133,11 @@ std::vector<std::string> Snapshot(const std::string& folder) {
       line << ' ' << about.st_mtim.tv_sec << '.' << about.st_mtim.tv_nsec << ' '
            << FileText(entry.path());
     }
-    if (S_ISLNK(about.st_mode)) line << ' ' << fs::read_symlink(entry.path()).string();
+    if (S_ISLNK(about.st_mode)) line << ' ' << fs::read_symlink(entry.path(), error).string();
     lines.push_back(line.str());
+    if (error) break;
   }
+  if (error) lines.push_back(folder + ": " + error.message());
   std::sort(lines.begin(), lines.end());
   return lines;
 }

@@ -28,7 +28,7 @@ namespace cordon {
 void Init();
 
 enum class Backend : std::uint8_t {
-  kAuto,        // The best tier whose steps were all built in a throw-away child.
+  kAuto,        // The best tier whose steps could all be built, really, on this host.
   kNamespaces,  // This tier or none.
   kLandlock,
 };
@@ -75,11 +75,12 @@ struct ExecutorSetOptions {
 // Safe from any thread.
 class ExecutorSet {
  public:
-  // Probes the host (once per process), starts the launcher and compiles the profile. Reads this
-  // process's variables (environ(7)), which no other thread may change meanwhile. Fails closed:
-  // kUnavailable when no tier, a guarantee that the profile requires, or a setting of the profile
-  // can be had, naming the layer and the fix; kInvalidOption for missing options; kInvalidProfile
-  // for a default-constructed profile.
+  // Starts the launcher, compiles the profile and builds its first sandbox, which proves the tier
+  // and serves the first command. Only when that fails is the host probed layer by layer (once per
+  // process) for the reason and the next tier. Reads this process's variables (environ(7)), which
+  // no other thread may change meanwhile. Fails closed: kUnavailable when no tier, a guarantee that
+  // the profile requires, or a setting of the profile can be had, naming the layer and the fix;
+  // kInvalidOption for missing options; kInvalidProfile for a default-constructed profile.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<ExecutorSet>> Create(
       const Profile& profile, ExecutorSetOptions options);
 
