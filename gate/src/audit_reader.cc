@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -253,6 +254,32 @@ bool IsFileBehind(int fd, const std::string& path) {
          open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
+// All files of the log, oldest first, as they were at one time: while another program rotates them
+// a name may be gone, or already another file's.
+absl::StatusOr<std::vector<LineReader>> OpenAll(const std::string& path) {
+  constexpr int kTries = 1000;  // A rotation is a few renames.
+  absl::Status problem = MakeError(ErrorCode::kLogFailed, "the audit log is rotated all the time");
+  for (int i = 0; i < kTries; ++i) {
+    const std::vector<std::string> names = internal::AuditFiles(path);
+    std::vector<LineReader> files;
+    for (const std::string& name : names) {
+      absl::StatusOr<LineReader> opened = LineReader::Open(name);
+      if (!opened.ok()) {
+        problem = opened.status();
+        break;
+      }
+      files.push_back(*std::move(opened));
+    }
+    bool is_whole = files.size() == names.size() && internal::AuditFiles(path) == names;
+    for (std::size_t at = 0; is_whole && at < files.size(); ++at) {
+      is_whole = IsFileBehind(files[at].fd(), names[at]);
+    }
+    if (is_whole) return files;
+    std::this_thread::yield();
+  }
+  return problem;
+}
+
 }  // namespace
 
 absl::StatusOr<AuditVerification> VerifyAuditLog(const std::string& path) {
@@ -291,18 +318,17 @@ absl::Status FollowAuditLog(const std::string& path,
   };
   while (!stop.stop_requested()) {
     // From the start of all files after each rotation: what was seen is skipped by its number.
-    std::optional<LineReader> reader;
-    for (const std::string& file : internal::AuditFiles(path)) {
-      absl::StatusOr<LineReader> opened = LineReader::Open(file);
-      if (!opened.ok()) return ReadError(opened.status());
-      reader.emplace(*std::move(opened));
-      const absl::StatusOr<bool> more = VisitFile(*reader, number, true, visit_new);
+    absl::StatusOr<std::vector<LineReader>> files = OpenAll(path);
+    if (!files.ok()) return ReadError(files.status());
+    for (LineReader& file : *files) {
+      const absl::StatusOr<bool> more = VisitFile(file, number, true, visit_new);
       if (!more.ok()) return more.status();
       if (!*more) return absl::OkStatus();
     }
-    while (!stop.stop_requested() && IsFileBehind(reader->fd(), path)) {
+    LineReader& newest = files->back();
+    while (!stop.stop_requested() && IsFileBehind(newest.fd(), path)) {
       watch.Wait();
-      const absl::StatusOr<bool> more = VisitFile(*reader, number, true, visit_new);
+      const absl::StatusOr<bool> more = VisitFile(newest, number, true, visit_new);
       if (!more.ok()) return more.status();
       if (!*more) return absl::OkStatus();
     }

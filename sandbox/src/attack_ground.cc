@@ -139,6 +139,7 @@ absl::Status AttackGround::Listen() {
   datagram_ = BoundSocket(SOCK_DGRAM);
   unix_ = UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const std::string path = JoinPath(path_, "socket");
+  socket_path_ = path;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {

@@ -30,6 +30,8 @@ class AttackGround {
   [[nodiscard]] std::string scratch() const { return path_ + "/scratch"; }
   [[nodiscard]] std::string attacker() const { return workspace() + "/attacker"; }
   // A path in the folder that nobody allows.
+  // What the unix socket of the host is bound to.
+  [[nodiscard]] const std::string& socket_path() const { return socket_path_; }
   [[nodiscard]] std::string Outside(const std::string& name) const {
     return path_ + "/outside/" + name;
   }
@@ -55,6 +57,7 @@ class AttackGround {
   [[nodiscard]] absl::Status Listen();
 
   const std::string path_;
+  std::string socket_path_;
   UniqueFd root_;  // The folder that it was made in.
   std::string name_;
   pid_t victim_ = -1;

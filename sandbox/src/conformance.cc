@@ -65,7 +65,7 @@ std::vector<Attack> ProcessAttacks(const AttackGround& ground) {
 
 std::vector<Attack> NetworkAttacks(const AttackGround& ground) {
   constexpr auto kContacts = Attack::Evidence::kContacts;
-  const std::string socket = ground.Outside("../socket");
+  const std::string& socket = ground.socket_path();
   return {{"network_boundary",
            "connect to a port of the host",
            {"connect", ground.stream_port()},

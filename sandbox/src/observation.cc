@@ -78,7 +78,9 @@ void Observation::OnCall(const seccomp_notif& call, int listener) {
   } else {
     OnPathCall(caller, *known);
   }
-  if (caller.is_out_of_reach()) is_blind_ = true;
+  // The first call of all is the launcher's own, which executes the command: nobody looks into that
+  // process but root.
+  if (caller.is_out_of_reach() && known->kind != CallKind::kExecute) is_blind_ = true;
 }
 
 void Observation::OnConnect(const Caller& caller) {

@@ -76,7 +76,8 @@ class Screen {
   static std::string Path() { return "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"; }
 
   void Tmux(const std::string& arguments) {
-    const std::string command = "env -u TMUX LC_ALL=C.UTF-8 tmux -S " + socket_ + " " + arguments;
+    const std::string command =
+        "env -u TMUX LC_ALL=C.UTF-8 SHELL=/bin/sh tmux -S " + socket_ + " " + arguments;
     // What is on the screen tells more than the status.
     const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): the test's own text.
     static_cast<void>(status);

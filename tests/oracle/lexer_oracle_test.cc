@@ -175,6 +175,15 @@ std::optional<Question> PlainQuestion(std::string text, bool any_program) {
         std::find(joiners.begin(), joiners.end(), Joiner::kPipeBoth) != joiners.end();
     // Few shells have `|&`.
     if (joins_both && !any_program) return std::nullopt;
+    // What runs at the same time records at the same time, and a newline ends a write of a shell.
+    const bool is_parallel = std::any_of(joiners.begin(), joiners.end(), [](Joiner joiner) {
+      return joiner == Joiner::kPipe || joiner == Joiner::kPipeBoth ||
+             joiner == Joiner::kBackground;
+    });
+    const bool has_newline = std::any_of(
+        command.words.begin(), command.words.end(),
+        [](const internal::ShellWord& word) { return word.text.find('\n') != std::string::npos; });
+    if (is_parallel && has_newline) return std::nullopt;
   }
   return question;
 }

@@ -49,7 +49,8 @@ Tmux::~Tmux() {
 bool Tmux::IsInstalled() { return !OutputOf("command -v tmux").empty(); }
 
 std::string Tmux::Run(const std::vector<std::string>& words) const {
-  std::string command = "tmux -u -S " + Quoted(socket_);
+  // Not the user's own shell, which may be one that lets nobody in.
+  std::string command = "SHELL=/bin/sh tmux -u -S " + Quoted(socket_);
   for (const std::string& word : words) command += " " + Quoted(word);
   return OutputOf(command + " 2>/dev/null");
 }
