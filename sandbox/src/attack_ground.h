@@ -29,9 +29,9 @@ class AttackGround {
   [[nodiscard]] std::string workspace() const { return path_ + "/workspace"; }
   [[nodiscard]] std::string scratch() const { return path_ + "/scratch"; }
   [[nodiscard]] std::string attacker() const { return workspace() + "/attacker"; }
-  // A path in the folder that nobody allows.
   // What the unix socket of the host is bound to.
   [[nodiscard]] const std::string& socket_path() const { return socket_path_; }
+  // A path in the folder that nobody allows.
   [[nodiscard]] std::string Outside(const std::string& name) const {
     return path_ + "/outside/" + name;
   }
