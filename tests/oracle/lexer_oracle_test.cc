@@ -64,10 +64,11 @@ bool CanBeAsked(const SimpleCommand& command, bool any_program) {
   // A command after `2>&-` finds its descriptor closed.
   if (command.words.empty()) return true;
   const std::string& program = command.words[0].text;
-  // One-letter builtins, reserved words that were quoted, and what is no command's name at all.
+  // One-letter builtins, reserved words that were quoted, names of jobs, and what is no command's
+  // name at all.
   if (IsKnownCommand(program)) return true;
   return any_program && program.size() > 1 && program.find('/') == std::string::npos &&
-         program.find_first_of("ab") != std::string::npos && program != "bg" &&
+         program.find_first_of("ab") != std::string::npos && program != "bg" && program[0] != '%' &&
          program.find_first_of(" \n") == std::string::npos && program != "alias";
 }
 

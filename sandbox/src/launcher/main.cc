@@ -91,6 +91,7 @@ class Launcher {
   // child, if the host has died: when it only hung up it is about to kill this process and tidies
   // up itself.
   [[noreturn]] void Leave() {
+    HearLastWords();
     constexpr __kernel_timespec kDeathFollowsHangUp = {1, 0};
     if (!own_parent_.ok() || !BecomesReadable(kLauncherHost, kDeathFollowsHangUp)) Exit(0);
     if (Call(__NR_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr) != 0) Exit(0);
@@ -100,6 +101,18 @@ class Launcher {
     RemoveWhatMustBeAbsent();
     Sweep(own_parent_.get(), own_name_.get());
     Exit(0);
+  }
+
+  // What the host said before it died: some of it is about what is nobody's residue any more.
+  void HearLastWords() {
+    constexpr __kernel_timespec kNow = {0, 0};
+    for (int left = 4096; left > 0 && BecomesReadable(kLauncherSocket, kNow); --left) {
+      const Received received = Receive(kLauncherSocket, &message, sizeof(message));
+      if (received.size < static_cast<long>(sizeof(LauncherRequest))) return;
+      if (message.request.kind == LauncherRequest::Kind::kTidied) {
+        ForgetEnded(message.request.plan_id);
+      }
+    }
   }
 
   // Of the commands that ran when the host died, or had ended without being tidied up after.

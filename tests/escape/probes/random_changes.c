@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -110,6 +111,13 @@ static void Mounts(const char* path, const char* other) {
   }
 }
 
+static sigjmp_buf cut;
+
+static void OnCut(int signal) {
+  (void)signal;
+  siglongjmp(cut, 1);
+}
+
 static void Descriptor(int fd) {
   static const char kText[] = "changed by the attacker\n";
   int flags = FS_NODUMP_FL;
@@ -126,11 +134,11 @@ static void Descriptor(int fd) {
     case 8: done += copy_file_range(AnyDescriptor(), NULL, fd, NULL, 64, 0) > 0; break;
     case 9: done += sendfile(fd, AnyDescriptor(), NULL, 64) > 0; break;
     default: {
-      char* page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-      struct stat status;
+      char* const page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
       if (page == MAP_FAILED) break;
-      if (fstat(fd, &status) == 0 && status.st_size > 0) {
-        page[0] = 'X';
+      // The file may be empty, or cut by another process at any time.
+      if (sigsetjmp(cut, 1) == 0) {
+        *(volatile char*)page = 'X';
         ++done;
       }
       munmap(page, 4096);
@@ -186,6 +194,7 @@ static long long Now(void) {
 }
 
 int main(int argc, char** argv) {
+  signal(SIGBUS, OnCut);
   if (argc < 4) return Usage();
   state = strtoull(argv[1], NULL, 10) * 2654435761U + 1;
   signal(SIGPIPE, SIG_IGN);
