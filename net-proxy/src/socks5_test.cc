@@ -23,7 +23,8 @@ TEST_CASE("a greeting says which methods the client knows") {
 }
 
 TEST_CASE("a user name and a password are read") {
-  const SocksPassword given = ParseSocksPassword(Bytes("\1\4user\3pwdx", 11));
+  const std::string bytes = Bytes("\1\4user\3pwdx", 11);
+  const SocksPassword given = ParseSocksPassword(bytes);
   CHECK(given.state == SocksState::kComplete);
   CHECK(given.user == "user");
   CHECK(given.password == "pwd");
