@@ -127,6 +127,10 @@ absl::StatusOr<NetworkTarget> ParseNetworkTarget(std::string_view text) {
   }
   absl::StatusOr<NetworkTarget> target =
       in_brackets ? ParseIpv6(text, host.substr(1, host.size() - 2)) : ParseNameOrIpv4(text, host);
+  // Its text would be read as a target without a port.
+  if (target.ok() && target->host == "tcp") {
+    return Malformed(text, "no host can be named tcp, which is how a target may begin");
+  }
   if (target.ok()) target->port = *port;
   return target;
 }
