@@ -1,7 +1,7 @@
 // The catalogue's data, a group a file. Left out on purpose: options that name a program
-// (`--ext-diff`, `--textconv`, `-exec`,
-// `-toolexec`, `--pre`), a file to write (`--output`, `-o`, `-coverprofile`), another place to work
-// in (`-C`, `-f`, `--manifest-path`) or configuration (`-c`, `--config`).
+// (`--ext-diff`, `--textconv`, `-exec`, `-toolexec`, `--pre`), a file to write (`--output`, `-o`,
+// `-coverprofile`), another place to work in (`-C`, `-f`, `--manifest-path`) or configuration
+// (`-c`, `--config`).
 
 #ifndef CORDON_GATE_SRC_FAMILY_GROUPS_H_
 #define CORDON_GATE_SRC_FAMILY_GROUPS_H_
