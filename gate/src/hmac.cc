@@ -1,20 +1,39 @@
 #include "hmac.h"
 
-#include <openssl/core_names.h>
+// See digest.cc of the sdk: EVP_MAC starts the whole of libcrypto.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/params.h>
-#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <sys/random.h>
+
+#include <cerrno>
 
 #include "cordon/sdk/status.h"
 
 namespace cordon::internal {
 namespace {
 
-struct MacFree {
-  void operator()(EVP_MAC* mac) const { EVP_MAC_free(mac); }
-  void operator()(EVP_MAC_CTX* context) const { EVP_MAC_CTX_free(context); }
-};
+// Of SHA-256 (RFC 2104, section 2).
+constexpr std::size_t kBlockBytes = 64;
+constexpr std::uint8_t kInner = 0x36;
+constexpr std::uint8_t kOuter = 0x5c;
+
+// The hash of `key`, padded to a block and combined with `pad`, and of `text` after it.
+bool HashWithKey(const std::array<std::uint8_t, HmacKey::kBytes>& key, std::uint8_t pad,
+                 std::string_view text, Mac& out) {
+  static_assert(HmacKey::kBytes <= kBlockBytes);
+  std::array<std::uint8_t, kBlockBytes> block;
+  block.fill(pad);
+  for (std::size_t i = 0; i < key.size(); ++i) block[i] ^= key[i];
+  SHA256_CTX context;
+  const bool done = SHA256_Init(&context) == 1 &&
+                    SHA256_Update(&context, block.data(), block.size()) == 1 &&
+                    SHA256_Update(&context, text.data(), text.size()) == 1 &&
+                    SHA256_Final(out.data(), &context) == 1;
+  OPENSSL_cleanse(block.data(), block.size());
+  OPENSSL_cleanse(&context, sizeof(context));
+  return done;
+}
 
 }  // namespace
 
@@ -30,19 +49,11 @@ absl::StatusOr<std::unique_ptr<HmacKey>> HmacKey::Generate(
 HmacKey::~HmacKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
 
 absl::StatusOr<Mac> HmacKey::Sign(std::string_view text) const {
-  const std::unique_ptr<EVP_MAC, MacFree> mac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
-  const std::unique_ptr<EVP_MAC_CTX, MacFree> context(EVP_MAC_CTX_new(mac.get()));
-  char digest_name[] = "SHA256";
-  const OSSL_PARAM params[] = {
-      OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest_name, 0),
-      OSSL_PARAM_construct_end()};
+  Mac inner{};
   Mac out{};
-  std::size_t length = 0;
-  const auto* data = reinterpret_cast<const unsigned char*>(text.data());
-  if (context == nullptr ||
-      EVP_MAC_init(context.get(), bytes_.data(), bytes_.size(), params) != 1 ||
-      EVP_MAC_update(context.get(), data, text.size()) != 1 ||
-      EVP_MAC_final(context.get(), out.data(), &length, out.size()) != 1 || length != out.size()) {
+  if (!HashWithKey(bytes_, kInner, text, inner) ||
+      !HashWithKey(bytes_, kOuter, {reinterpret_cast<const char*>(inner.data()), inner.size()},
+                   out)) {
     return MakeError(ErrorCode::kInternal, "cannot compute an HMAC-SHA-256");
   }
   return out;
@@ -53,7 +64,12 @@ bool EqualMacs(const Mac& a, const Mac& b) {
 }
 
 bool FillRandom(absl::Span<std::uint8_t> out) {
-  return RAND_bytes(out.data(), static_cast<int>(out.size())) == 1;
+  while (!out.empty()) {
+    const ssize_t got = getrandom(out.data(), out.size(), 0);
+    if (got < 0 && errno != EINTR) return false;
+    if (got > 0) out.remove_prefix(static_cast<std::size_t>(got));
+  }
+  return true;
 }
 
 }  // namespace cordon::internal

@@ -1,4 +1,4 @@
-// A key for HMAC-SHA-256 (RFC 2104, OpenSSL EVP_MAC) that never leaves its object.
+// A key for HMAC-SHA-256 (RFC 2104) that never leaves its object.
 
 #ifndef CORDON_GATE_SRC_HMAC_H_
 #define CORDON_GATE_SRC_HMAC_H_
@@ -40,7 +40,7 @@ class HmacKey {
 // Takes the same time wherever the two differ.
 [[nodiscard]] bool EqualMacs(const Mac& a, const Mac& b);
 
-// OpenSSL's generator.
+// The kernel's generator, getrandom(2).
 [[nodiscard]] bool FillRandom(absl::Span<std::uint8_t> out);
 
 }  // namespace cordon::internal

@@ -1,5 +1,8 @@
 #include "cordon/sdk/digest.h"
 
+// Its functions for SHA-256 alone are deprecated in favour of EVP, which starts the whole of
+// libcrypto (providers, openssl.cnf) at the first digest: 5 million instructions, two milliseconds.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 #include <sys/random.h>
 
@@ -44,8 +47,9 @@ void AppendNumber(std::string& bytes, std::uint64_t number) {
 Digest Sha256(std::string_view bytes) {
   static_assert(std::tuple_size_v<Digest> == SHA256_DIGEST_LENGTH);
   Digest digest;
-  if (SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data()) ==
-      nullptr) {
+  SHA256_CTX context;
+  if (SHA256_Init(&context) != 1 || SHA256_Update(&context, bytes.data(), bytes.size()) != 1 ||
+      SHA256_Final(digest.data(), &context) != 1) {
     Die("SHA-256 of libcrypto");
   }
   return digest;

@@ -166,10 +166,9 @@ void AddAction(CLI::App& audit, Invocation& invocation, const std::string& name,
 
 }  // namespace
 
-void AddAuditCommand(CLI::App& root, Invocation& invocation) {
-  CLI::App* audit = root.add_subcommand("audit", "Read an audit log, or check its chain");
-  audit->require_subcommand(1);
-  audit->footer(
+void AddAuditCommand(CLI::App& audit, Invocation& invocation) {
+  audit.require_subcommand(1);
+  audit.footer(
       "Examples:\n"
       "  cordon audit show audit.jsonl\n"
       "  cordon audit show --refused --since 8h --follow audit.jsonl\n"
@@ -177,8 +176,8 @@ void AddAuditCommand(CLI::App& root, Invocation& invocation) {
       "\n"
       "Exit status of verify: 0 intact, 1 broken.");
   auto arguments = std::make_shared<AuditArguments>();
-  AddAction(*audit, invocation, "show", "Print the records", arguments, Show);
-  AddAction(*audit, invocation, "verify", "Check the chain of hashes", arguments, Verify);
+  AddAction(audit, invocation, "show", "Print the records", arguments, Show);
+  AddAction(audit, invocation, "verify", "Check the chain of hashes", arguments, Verify);
 }
 
 }  // namespace cordon::cli

@@ -31,15 +31,16 @@ struct Invocation {
   std::function<int()> action;
 };
 
-// One function per subcommand and file. `invocation` outlives the parsing and the action.
-void AddRunCommand(CLI::App& root, Invocation& invocation);
-void AddWhyCommand(CLI::App& root, Invocation& invocation);
-void AddProfileCommand(CLI::App& root, Invocation& invocation);
-void AddDoctorCommand(CLI::App& root, Invocation& invocation);
-void AddRulesCommand(CLI::App& root, Invocation& invocation);
-void AddAuditCommand(CLI::App& root, Invocation& invocation);
-void AddMcpCommand(CLI::App& root, Invocation& invocation);
-void AddProxyCommand(CLI::App& root, Invocation& invocation);
+// One function per subcommand and file: gives the subcommand what it takes. `invocation` outlives
+// the parsing and the action.
+void AddRunCommand(CLI::App& run, Invocation& invocation);
+void AddWhyCommand(CLI::App& why, Invocation& invocation);
+void AddProfileCommand(CLI::App& profile, Invocation& invocation);
+void AddDoctorCommand(CLI::App& doctor, Invocation& invocation);
+void AddRulesCommand(CLI::App& rules, Invocation& invocation);
+void AddAuditCommand(CLI::App& audit, Invocation& invocation);
+void AddMcpCommand(CLI::App& mcp, Invocation& invocation);
+void AddProxyCommand(CLI::App& proxy, Invocation& invocation);
 
 // One line on standard error: "cordon: MESSAGE". Line breaks and control characters are escaped.
 void PrintError(std::string_view message);

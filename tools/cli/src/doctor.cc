@@ -142,10 +142,8 @@ int Doctor(const DoctorOptions& options) {
 
 }  // namespace
 
-void AddDoctorCommand(CLI::App& root, Invocation& invocation) {
-  CLI::App* doctor = root.add_subcommand(
-      "doctor", "Say what this host can enforce, and how to fix what is missing");
-  doctor->footer(
+void AddDoctorCommand(CLI::App& doctor, Invocation& invocation) {
+  doctor.footer(
       "Example:\n"
       "  cordon doctor --json\n"
       "\n"
@@ -154,11 +152,11 @@ void AddDoctorCommand(CLI::App& root, Invocation& invocation) {
       "Exit status: 0 the full tier, 1 a degraded one, 2 none; with --prove 3 when a guarantee\n"
       "that is claimed does not hold, or could not be shown to.");
   auto options = std::make_shared<DoctorOptions>();
-  doctor->add_flag("--json", options->json, "Print JSON");
-  doctor->add_flag("--prove", options->prove, "Attack every guarantee that is claimed here");
-  doctor->add_option("--backend", options->backend, "With --prove: the tier to attack")
+  doctor.add_flag("--json", options->json, "Print JSON");
+  doctor.add_flag("--prove", options->prove, "Attack every guarantee that is claimed here");
+  doctor.add_option("--backend", options->backend, "With --prove: the tier to attack")
       ->check(CLI::IsMember({"auto", "namespaces", "landlock"}));
-  doctor->callback(
+  doctor.callback(
       [&invocation, options] { invocation.action = [options] { return Doctor(*options); }; });
 }
 

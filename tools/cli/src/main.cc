@@ -63,6 +63,36 @@ std::vector<std::string> SplitAtSeparator(int argc, char** argv, Invocation& inv
   return before;
 }
 
+struct Subcommand {
+  const char* name;
+  const char* description;
+  void (*add)(CLI::App& command, Invocation& invocation);
+};
+
+constexpr Subcommand kSubcommands[] = {
+    {"run", "Run one command, confined", AddRunCommand},
+    {"why", "Explain what the policy says, and which rule says it", AddWhyCommand},
+    {"profile", "Check, show or describe profiles", AddProfileCommand},
+    {"doctor", "Say what this host can enforce, and how to fix what is missing", AddDoctorCommand},
+    {"rules", "List, add or remove stored approvals", AddRulesCommand},
+    {"audit", "Read an audit log, or check its chain", AddAuditCommand},
+    {"mcp", "Serve the Bash tool to an assistant (MCP on stdio)", AddMcpCommand},
+    {"proxy", "An HTTP and SOCKS 5 proxy to named targets only, for programs outside a sandbox",
+     AddProxyCommand},
+};
+
+// Making all options of all subcommands takes longer than everything else before the command, so
+// that only those get theirs which the arguments name.
+void AddCommands(CLI::App& root, const std::vector<std::string>& arguments,
+                 Invocation& invocation) {
+  for (const Subcommand& known : kSubcommands) {
+    CLI::App* command = root.add_subcommand(known.name, known.description);
+    const bool is_named =
+        std::find(arguments.begin(), arguments.end(), known.name) != arguments.end();
+    if (is_named) known.add(*command, invocation);
+  }
+}
+
 int Main(int argc, char** argv) {
   CLI::App root("Runs shell commands with only the authority that was decided.", "cordon");
   root.set_version_flag("--version", "cordon " CORDON_VERSION);
@@ -70,17 +100,10 @@ int Main(int argc, char** argv) {
   root.footer("Example:\n  cordon run -w . -c 'make test'");
 
   Invocation invocation;
-  AddRunCommand(root, invocation);
-  AddWhyCommand(root, invocation);
-  AddProfileCommand(root, invocation);
-  AddDoctorCommand(root, invocation);
-  AddRulesCommand(root, invocation);
-  AddAuditCommand(root, invocation);
-  AddMcpCommand(root, invocation);
-  AddProxyCommand(root, invocation);
+  std::vector<std::string> arguments = SplitAtSeparator(argc, argv, invocation);
+  AddCommands(root, arguments, invocation);
 
   try {
-    std::vector<std::string> arguments = SplitAtSeparator(argc, argv, invocation);
     root.parse(arguments);
   } catch (const CLI::Success& asked) {  // --help, --version
     return root.exit(asked);

@@ -261,28 +261,27 @@ int Mcp(const McpArguments& arguments) {
 
 }  // namespace
 
-void AddMcpCommand(CLI::App& root, Invocation& invocation) {
-  CLI::App* mcp = root.add_subcommand("mcp", "Serve the Bash tool to an assistant (MCP on stdio)");
-  mcp->footer(
+void AddMcpCommand(CLI::App& mcp, Invocation& invocation) {
+  mcp.footer(
       "Example, as an entry of an assistant's settings:\n"
       "  {\"command\": \"cordon\", \"args\": [\"mcp\", \"-w\", \"/path/to/project\"]}\n"
       "or by hand:\n"
       "  cordon mcp -w . --preset workspace --timeout 10m");
   auto arguments = std::make_shared<McpArguments>();
-  AddSessionOptions(*mcp, arguments->session);
-  mcp->add_flag("--explain", arguments->session.explain,
-                "Also list refused paths in the results of calls");
-  mcp->add_option("--timeout", arguments->timeout, "Default and ceiling of a call's time limit")
+  AddSessionOptions(mcp, arguments->session);
+  mcp.add_flag("--explain", arguments->session.explain,
+               "Also list refused paths in the results of calls");
+  mcp.add_option("--timeout", arguments->timeout, "Default and ceiling of a call's time limit")
       ->type_name("DURATION");
-  mcp->add_flag(
+  mcp.add_flag(
       "--share-network", arguments->session.share_network,
       "A server that one call started is reachable at 127.0.0.1 by the next ones; what the "
       "profile gates is then refused, unless the call declares it");
-  mcp->add_option("--jobs", arguments->jobs,
-                  "Keep the record and the output of background jobs in this folder, which a later "
-                  "server can read; without it they go with the session")
+  mcp.add_option("--jobs", arguments->jobs,
+                 "Keep the record and the output of background jobs in this folder, which a later "
+                 "server can read; without it they go with the session")
       ->type_name("DIR");
-  mcp->callback([&invocation, arguments] {
+  mcp.callback([&invocation, arguments] {
     invocation.action = [arguments] {
       PrepareSignals();
       return Mcp(*arguments);

@@ -40,29 +40,28 @@ int Show(const PolicyOptions& options) {
 
 }  // namespace
 
-void AddProfileCommand(CLI::App& root, Invocation& invocation) {
-  CLI::App* profile = root.add_subcommand("profile", "Check, show or describe profiles");
-  profile->require_subcommand(1);
-  profile->footer(
+void AddProfileCommand(CLI::App& profile, Invocation& invocation) {
+  profile.require_subcommand(1);
+  profile.footer(
       "Examples:\n"
       "  cordon profile check policy.json\n"
       "  cordon profile show --preset read-only --net example.com:443 >policy.json\n"
       "  cordon profile schema");
 
-  CLI::App* check = profile->add_subcommand("check", "Say whether a file is a valid profile");
+  CLI::App* check = profile.add_subcommand("check", "Say whether a file is a valid profile");
   check->footer("Example:\n  cordon profile check policy.json");
   auto file = std::make_shared<std::string>();
   check->add_option("FILE", *file, "The profile")->required();
   check->callback([&invocation, file] { invocation.action = [file] { return Check(*file); }; });
 
-  CLI::App* show = profile->add_subcommand("show", "Print the profile that options describe");
+  CLI::App* show = profile.add_subcommand("show", "Print the profile that options describe");
   show->footer("Example:\n  cordon profile show --preset trusted --deny-read '**/.env'");
   auto options = std::make_shared<PolicyOptions>();
   AddPolicyOptions(*show, *options);
   show->callback(
       [&invocation, options] { invocation.action = [options] { return Show(*options); }; });
 
-  CLI::App* schema = profile->add_subcommand("schema", "Print the JSON Schema of profiles");
+  CLI::App* schema = profile.add_subcommand("schema", "Print the JSON Schema of profiles");
   schema->footer("Example:\n  cordon profile schema >profile.schema.json");
   schema->callback([&invocation] {
     invocation.action = [] {

@@ -123,10 +123,8 @@ int RunProxy(const ProxyArguments& arguments) {
 
 }  // namespace
 
-void AddProxyCommand(CLI::App& root, Invocation& invocation) {
-  CLI::App* proxy = root.add_subcommand(
-      "proxy", "An HTTP and SOCKS 5 proxy to named targets only, for programs outside a sandbox");
-  proxy->footer(
+void AddProxyCommand(CLI::App& proxy, Invocation& invocation) {
+  proxy.footer(
       "It runs until INT, TERM or HUP, and then prints what it refused. A program uses it when it "
       "is\n"
       "told to: nothing here keeps one from connecting directly.\n"
@@ -137,25 +135,25 @@ void AddProxyCommand(CLI::App& root, Invocation& invocation) {
       "  cordon proxy --listen 127.0.0.1:3128 --net example.com:443 --net '*.example.com:443'\n"
       "  curl -x http://127.0.0.1:3128 https://example.com/");
   auto arguments = std::make_shared<ProxyArguments>();
-  proxy->add_option("--listen", arguments->listen, "Where; port 0: one that is free")
+  proxy.add_option("--listen", arguments->listen, "Where; port 0: one that is free")
       ->type_name("ADDRESS:PORT")
       ->capture_default_str();
-  proxy->add_option("--net", arguments->net, "Allow a target, as for run; repeatable")
+  proxy.add_option("--net", arguments->net, "Allow a target, as for run; repeatable")
       ->allow_extra_args(false)
       ->type_name("HOST:PORT");
-  proxy->add_option("--resolve", arguments->resolve, "For tests: dial that address instead")
+  proxy.add_option("--resolve", arguments->resolve, "For tests: dial that address instead")
       ->allow_extra_args(false)
       ->type_name("NAME:PORT=ADDRESS:PORT");
   proxy
-      ->add_option("--upstream", arguments->upstream,
-                   "Reach all targets through this proxy, never directly")
+      .add_option("--upstream", arguments->upstream,
+                  "Reach all targets through this proxy, never directly")
       ->envname("CORDON_PROXY_UPSTREAM")
       ->type_name("http://[USER:PASSWORD@]HOST:PORT");
-  proxy->add_option("--direct", arguments->direct, "A host that --upstream is not for; repeatable")
+  proxy.add_option("--direct", arguments->direct, "A host that --upstream is not for; repeatable")
       ->allow_extra_args(false)
       ->type_name("HOST");
-  proxy->add_option("--audit", arguments->audit, "Append to this log")->type_name("FILE");
-  proxy->callback([&invocation, arguments] {
+  proxy.add_option("--audit", arguments->audit, "Append to this log")->type_name("FILE");
+  proxy.callback([&invocation, arguments] {
     invocation.action = [arguments] { return RunProxy(*arguments); };
   });
 }

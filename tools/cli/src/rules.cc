@@ -189,19 +189,18 @@ CLI::App* AddAction(CLI::App& rules, Invocation& invocation, const std::string& 
 
 }  // namespace
 
-void AddRulesCommand(CLI::App& root, Invocation& invocation) {
-  CLI::App* rules = root.add_subcommand("rules", "List, add or remove stored approvals");
-  rules->require_subcommand(1);
-  rules->footer(
+void AddRulesCommand(CLI::App& rules, Invocation& invocation) {
+  rules.require_subcommand(1);
+  rules.footer(
       "Examples:\n"
       "  cordon rules add --rules rules.json allow family 'git status'\n"
       "  cordon rules add --rules rules.json deny tree write:/srv/data\n"
       "  cordon rules add --rules rules.json allow exact 'make deploy' --in . --uses 3 --until 8h\n"
       "  cordon rules list --rules rules.json");
   auto arguments = std::make_shared<RulesArguments>();
-  AddAction(*rules, invocation, "list", "Print the rules with their ids", arguments, List)
+  AddAction(rules, invocation, "list", "Print the rules with their ids", arguments, List)
       ->add_flag("--json", arguments->json, "As JSON");
-  CLI::App* add = AddAction(*rules, invocation, "add", "Store a rule", arguments, Add);
+  CLI::App* add = AddAction(rules, invocation, "add", "Store a rule", arguments, Add);
   add->add_option("EFFECT", arguments->effect, "allow or deny")->required();
   add->add_option("MATCH", arguments->match, "exact, family, network, path or tree")->required();
   add->add_option("TEXT", arguments->text, "The command, target or path")->required();
@@ -218,7 +217,7 @@ void AddRulesCommand(CLI::App& root, Invocation& invocation) {
   add->add_flag("--content", arguments->with_content, "And have the content they have now");
   add->add_option("--why", arguments->why, "A note for those who read the file")
       ->type_name("WORDS");
-  CLI::App* remove = AddAction(*rules, invocation, "remove", "Remove a rule", arguments, Remove);
+  CLI::App* remove = AddAction(rules, invocation, "remove", "Remove a rule", arguments, Remove);
   remove->add_option("ID", arguments->id, "The rule's id, from list")->required();
 }
 

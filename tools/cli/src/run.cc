@@ -225,9 +225,8 @@ class RunCommandLine {
 
 }  // namespace
 
-void AddRunCommand(CLI::App& root, Invocation& invocation) {
-  CLI::App* run = root.add_subcommand("run", "Run one command, confined");
-  run->footer(
+void AddRunCommand(CLI::App& run, Invocation& invocation) {
+  run.footer(
       "Examples:\n"
       "  cordon run -c 'make test 2>&1 | tail'\n"
       "  cordon run --read ~/.cache/ccache --deny-read '**/.env' --report - -- make -j2\n"
@@ -235,8 +234,8 @@ void AddRunCommand(CLI::App& root, Invocation& invocation) {
       "Exit status: the command's own; 128+N when signal N ended it; 124 time limit;\n"
       "123 output limit; 125 not started, with the reason; 126 cannot be executed; 127 not found.");
   auto options = std::make_shared<RunOptionsText>();
-  AddSessionOptions(*run, options->session);
-  run->add_option_function<std::string>(
+  AddSessionOptions(run, options->session);
+  run.add_option_function<std::string>(
          "-c",
          [options](const std::string& text) {
            options->shell_text = text;
@@ -244,20 +243,20 @@ void AddRunCommand(CLI::App& root, Invocation& invocation) {
          },
          "Run TEXT through /bin/sh")
       ->type_name("TEXT");
-  run->add_option("-C,--chdir", options->chdir, "Where the command starts")->type_name("DIR");
-  run->add_option("--timeout", options->timeout, "End the command after this time")
+  run.add_option("-C,--chdir", options->chdir, "Where the command starts")->type_name("DIR");
+  run.add_option("--timeout", options->timeout, "End the command after this time")
       ->type_name("DURATION");
-  run->add_option("--max-output", options->max_output, "End the command after this much output")
+  run.add_option("--max-output", options->max_output, "End the command after this much output")
       ->type_name("SIZE");
-  CLI::Option* tty = run->add_flag(
+  CLI::Option* tty = run.add_flag(
       "--tty", options->tty, "Give the command a terminal of its own (the default at a terminal)");
-  run->add_flag("--no-tty", options->no_tty, "Never give it a terminal")->excludes(tty);
-  run->add_option("--report", options->report, "Write the report there, - is standard error")
+  run.add_flag("--no-tty", options->no_tty, "Never give it a terminal")->excludes(tty);
+  run.add_option("--report", options->report, "Write the report there, - is standard error")
       ->type_name("FILE");
-  run->add_flag("--explain", options->session.explain,
-                "Also report refused paths; path system calls take some microseconds longer");
-  run->add_flag("--quiet", options->quiet, "Nothing of cordon's own on standard error");
-  run->callback([&invocation, options] {
+  run.add_flag("--explain", options->session.explain,
+               "Also report refused paths; path system calls take some microseconds longer");
+  run.add_flag("--quiet", options->quiet, "Nothing of cordon's own on standard error");
+  run.callback([&invocation, options] {
     invocation.action = [&invocation, options] {
       PrepareSignals();
       return RunCommandLine(*options, invocation).Execute();

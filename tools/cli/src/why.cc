@@ -192,21 +192,19 @@ void AddExec(CLI::App& why, Invocation& invocation) {
 
 }  // namespace
 
-void AddWhyCommand(CLI::App& root, Invocation& invocation) {
-  CLI::App* why =
-      root.add_subcommand("why", "Explain what the policy says, and which rule says it");
-  why->require_subcommand(1);
-  why->footer(
+void AddWhyCommand(CLI::App& why, Invocation& invocation) {
+  why.require_subcommand(1);
+  why.footer(
       "Examples:\n"
       "  cordon why write .git/hooks/pre-commit\n"
       "  cordon why net example.com:443 --net '*.example.com:443'\n"
       "  cordon why exec --rules rules.json -c 'git status && make'\n"
       "\n"
       "Exit status: 0 allowed, 1 gated, 2 denied.");
-  AddPath(*why, invocation, Axis::kRead);
-  AddPath(*why, invocation, Axis::kWrite);
-  AddNetwork(*why, invocation);
-  AddExec(*why, invocation);
+  AddPath(why, invocation, Axis::kRead);
+  AddPath(why, invocation, Axis::kWrite);
+  AddNetwork(why, invocation);
+  AddExec(why, invocation);
 }
 
 }  // namespace cordon::cli

@@ -25,7 +25,7 @@ struct GrantAuthorityOptions {
   // Time since any fixed moment; called from any thread. Absent: CLOCK_BOOTTIME, which no one sets
   // and which goes on while the machine sleeps. A clock that steps back is taken to stand still.
   std::function<std::chrono::milliseconds()> clock;
-  // Fills the span, or returns false; called from any thread. Absent: OpenSSL's RAND_bytes.
+  // Fills the span, or returns false; called from any thread. Absent: getrandom(2).
   std::function<bool(absl::Span<std::uint8_t>)> random;
   // Grants that may be remembered at a time: outstanding ones, and spent ones until they expire.
   std::size_t capacity = 4096;
