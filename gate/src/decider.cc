@@ -8,6 +8,7 @@
 #include "cordon/sdk/status.h"
 #include "effects.h"
 #include "prompt.h"
+#include "redirections.h"
 #include "remembering.h"
 
 namespace cordon::internal {
@@ -198,6 +199,9 @@ absl::StatusOr<std::optional<Decider::Question>> Decider::Prepare(const Request&
     card.programs.push_back(EscapeForDisplay(program.path));
   }
   card.effects = DescribeEffects(request, workspace);
+  for (std::string& line : RedirectionsThatFail(request, options_.profile)) {
+    card.effects.push_back(std::move(line));
+  }
   for (RememberedForm& form : FormsToRemember(card.pending, request, workspace, programs)) {
     std::vector<std::string> lines;
     for (const Rule& rule : form.rules) lines.push_back(RuleText(rule));

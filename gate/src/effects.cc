@@ -56,6 +56,25 @@ void AddProgramEffects(const SimpleCommand& command, std::vector<std::string>& l
   }
 }
 
+void AddRedirectionEffect(const Redirection& redirection, std::vector<std::string>& lines) {
+  std::string_view effect;
+  switch (redirection.kind) {
+    case Redirection::Kind::kDuplicate:
+    case Redirection::Kind::kInput:
+      return;
+    case Redirection::Kind::kOutput:
+      effect = "overwrites ";
+      break;
+    case Redirection::Kind::kAppend:
+      effect = "appends to ";
+      break;
+  }
+  const ShellWord& target = redirection.target;
+  if (target.text == "/dev/null") return;
+  AddOnce(lines, std::string(effect) + (target.exact ? EscapeForDisplay(target.text)
+                                                     : "a file whose name is only known then"));
+}
+
 void AddTextEffects(const ShellText& text, std::vector<std::string>& lines) {
   if (text.opaque) {
     AddOnce(lines, "cannot be read through: " + text.opaque_reason);
@@ -67,13 +86,7 @@ void AddTextEffects(const ShellText& text, std::vector<std::string>& lines) {
       AddOnce(lines, "sets the variable " + EscapeForDisplay(name));
     }
     for (const Redirection& redirection : command.redirections) {
-      const bool writes = redirection.kind == Redirection::Kind::kOutput ||
-                          redirection.kind == Redirection::Kind::kAppend;
-      if (!writes || redirection.target.text == "/dev/null") continue;
-      const bool appends = redirection.kind == Redirection::Kind::kAppend;
-      AddOnce(lines, std::string(appends ? "appends to " : "overwrites ") +
-                         (redirection.target.exact ? EscapeForDisplay(redirection.target.text)
-                                                   : "a file whose name is only known then"));
+      AddRedirectionEffect(redirection, lines);
     }
   }
   if (std::find(text.joiners.begin(), text.joiners.end(), Joiner::kBackground) !=
@@ -96,6 +109,22 @@ std::string FileEffect(const Requirement& requirement, const std::string& worksp
 
 }  // namespace
 
+bool IsRedirectedAsSpelled(const Requirement& requirement, const Request& request) {
+  const bool is_file = requirement.kind == CapabilityKind::kFilesystemRead ||
+                       requirement.kind == CapabilityKind::kFilesystemWrite;
+  if (!is_file || !request.command.has_value()) return false;
+  const std::string folder = request.command->working_directory + "/";
+  const auto is_it = [&](const Redirection& redirection) {
+    const std::string& name = redirection.target.text;
+    return redirection.target.exact && redirection.kind != Redirection::Kind::kDuplicate &&
+           NormalizePath(name.starts_with('/') ? name : folder + name) == requirement.match;
+  };
+  const ShellText text = ReadCommand(*request.command);
+  return std::any_of(text.commands.begin(), text.commands.end(), [&](const SimpleCommand& command) {
+    return std::any_of(command.redirections.begin(), command.redirections.end(), is_it);
+  });
+}
+
 std::vector<std::string> DescribeEffects(const Request& request,
                                          const std::string& workspace_root) {
   std::vector<std::string> lines;
@@ -109,6 +138,10 @@ std::vector<std::string> DescribeEffects(const Request& request,
           break;
         case CapabilityKind::kFilesystemRead:
         case CapabilityKind::kFilesystemWrite:
+          if (IsRedirectedAsSpelled(requirement, request) &&
+              IsWithin(requirement.match, workspace_root)) {
+            break;
+          }
           AddOnce(lines, FileEffect(requirement, workspace_root));
           break;
       }

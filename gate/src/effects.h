@@ -16,6 +16,10 @@ namespace cordon::internal {
 [[nodiscard]] std::vector<std::string> DescribeEffects(const Request& request,
                                                        const std::string& workspace_root);
 
+// Whether the command redirects to or from the file under this very name, so that its text already
+// says what `requirement` says.
+[[nodiscard]] bool IsRedirectedAsSpelled(const Requirement& requirement, const Request& request);
+
 }  // namespace cordon::internal
 
 #endif  // CORDON_GATE_SRC_EFFECTS_H_

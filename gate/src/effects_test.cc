@@ -53,6 +53,16 @@ TEST_CASE("effects are told from the requirements") {
   CHECK(Says(Effects("ls", {all}), "reads anywhere on this machine"));
 }
 
+TEST_CASE(
+    "a file in the workspace that is redirected to is told once, one elsewhere with its place") {
+  const auto writes = [](const std::string& path) {
+    return RequirePath(CapabilityKind::kFilesystemWrite, PathShape::kExact, path).value();
+  };
+  CHECK(Effects("ls >out", {writes("/w/sub/out")}) == std::vector<std::string>{"overwrites out"});
+  CHECK(Says(Effects("ls >../../etc/x", {writes("/etc/x")}), "writes /etc/x, outside the"));
+  CHECK(Says(Effects("ls >out", {writes("/w/sub/other")}), "writes /w/sub/other"));
+}
+
 TEST_CASE("the model's description is no effect") {
   Request request;
   request.command = Command::Shell("ls", "/w");

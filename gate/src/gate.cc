@@ -1,6 +1,5 @@
 #include "cordon/gate/gate.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -10,6 +9,7 @@
 #include "cordon/sdk/status.h"
 #include "decider.h"
 #include "egress_gate.h"
+#include "redirections.h"
 
 namespace cordon {
 namespace {
@@ -30,19 +30,22 @@ class GateImpl final : public Gate {
 
   absl::StatusOr<std::unique_ptr<Admitted>> Admit(const Request& request,
                                                   std::stop_token stop) override {
-    if (absl::Status status = ValidateRequest(request); !status.ok()) {
-      return decider_->log().Refused(request, std::move(status));
-    }
-    return decider_->Admit(request, std::move(stop));
+    const absl::StatusOr<Request> complete = Complete(request);
+    if (!complete.ok()) return decider_->log().Refused(request, complete.status());
+    return decider_->Admit(*complete, std::move(stop));
   }
 
   std::vector<absl::StatusOr<std::unique_ptr<Admitted>>> AdmitTogether(
       absl::Span<const Request> requests, std::stop_token stop) override {
-    const bool all_valid = std::all_of(requests.begin(), requests.end(),
-                                       [](const Request& r) { return ValidateRequest(r).ok(); });
-    // One by one, each gets its own error.
-    if (!all_valid || !decider_->options().approver->CanAskTogether()) return {};
-    return decider_->AdmitTogether(requests, stop);
+    if (!decider_->options().approver->CanAskTogether()) return {};
+    std::vector<Request> complete;
+    for (const Request& request : requests) {
+      absl::StatusOr<Request> one = Complete(request);
+      // One by one, each gets its own error.
+      if (!one.ok()) return {};
+      complete.push_back(*std::move(one));
+    }
+    return decider_->AdmitTogether(complete, stop);
   }
 
   absl::StatusOr<Forecast> Explain(const Request& request) override;
@@ -52,12 +55,19 @@ class GateImpl final : public Gate {
   }
 
  private:
+  // A valid request with all that it needs.
+  [[nodiscard]] absl::StatusOr<Request> Complete(const Request& request) const {
+    if (absl::Status status = ValidateRequest(request); !status.ok()) return status;
+    return internal::WithRedirections(request, decider_->options().profile);
+  }
+
   const std::shared_ptr<Decider> decider_;
 };
 
 absl::StatusOr<Forecast> GateImpl::Explain(const Request& request) {
-  if (absl::Status status = ValidateRequest(request); !status.ok()) return status;
-  const absl::StatusOr<Assessment> assessment = decider_->Assess(request);
+  const absl::StatusOr<Request> complete = Complete(request);
+  if (!complete.ok()) return complete.status();
+  const absl::StatusOr<Assessment> assessment = decider_->Assess(*complete);
   if (!assessment.ok()) return assessment.status();
   Forecast forecast{Access::kAllow, {}};
   for (const AssessedRequirement& assessed : *assessment) {
@@ -73,6 +83,9 @@ absl::StatusOr<Forecast> GateImpl::Explain(const Request& request) {
       case Standing::kAllowed:
         break;
     }
+  }
+  for (std::string& line : internal::RedirectionsThatFail(request, decider_->options().profile)) {
+    forecast.reasons.push_back("starts all the same, but " + std::move(line));
   }
   if (const auto* none = std::get_if<NoAuthority>(&request.authority)) {
     forecast.reasons.push_back("needs no authority: " + EscapeForDisplay(none->reason));

@@ -6,6 +6,7 @@
 
 #include "cordon/sdk/capability.h"
 #include "cordon/sdk/command.h"
+#include "effects.h"
 #include "utf8.h"
 
 namespace cordon::internal {
@@ -99,7 +100,8 @@ void AddRequirements(Page& page, const ApprovalCard& card) {
     for (const Requirement& requirement : *all) {
       const bool is_asked =
           std::find(card.pending.begin(), card.pending.end(), requirement) != card.pending.end();
-      if (!is_asked) allowed.push_back(Text(requirement));
+      if (is_asked || IsRedirectedAsSpelled(requirement, card.request)) continue;
+      allowed.push_back(Text(requirement));
     }
   }
   AddList(page, "needs as well, allowed already:", allowed);

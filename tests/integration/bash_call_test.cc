@@ -163,7 +163,7 @@ TEST_CASE("A folder that needs an approval is writable in the approved call and 
   Assistant assistant({true});
   CORDON_NEEDS(assistant);
   const std::string target = assistant.path("outbox/note").string();
-  const ToolCallOutcome undeclared = assistant.Bash("echo text > " + target);
+  const ToolCallOutcome undeclared = assistant.Bash("touch " + target);
   INFO(undeclared.result.text);
   CHECK(undeclared.status.ok());
   CHECK_FALSE(fs::exists(target));
@@ -171,16 +171,27 @@ TEST_CASE("A folder that needs an approval is writable in the approved call and 
   CHECK(assistant.cards().empty());
 
   const ToolCallOutcome approved =
-      assistant.Call({{"command", "echo text > " + target}, {"access", assistant.OutboxAccess()}});
+      assistant.Call({{"command", "touch " + target}, {"access", assistant.OutboxAccess()}});
   INFO(approved.result.text);
   CHECK(approved.status.ok());
   CHECK(fs::exists(target));
   REQUIRE(assistant.cards().size() == 1);
   CHECK(assistant.cards()[0].pending.size() == 1);
 
-  const ToolCallOutcome later = assistant.Bash("echo more > " + target + "2");
+  const ToolCallOutcome later = assistant.Bash("touch " + target + "2");
   CHECK_FALSE(fs::exists(target + "2"));
   CHECK(Structured(later)["exit_code"] != 0);
+}
+
+TEST_CASE("A file that the text plainly redirects to is asked about without being declared") {
+  Assistant assistant({true, false});
+  CORDON_NEEDS(assistant);
+  const std::string target = assistant.path("outbox/note").string();
+  CHECK(assistant.Bash("echo text > " + target).status.ok());
+  CHECK(fs::exists(target));
+  REQUIRE(assistant.cards().size() == 1);
+  CHECK(Is(assistant.Bash("echo more > " + target + "2").status, ErrorCode::kRefusedByPerson));
+  CHECK_FALSE(fs::exists(target + "2"));
 }
 
 TEST_CASE("A call that a person refuses does not run") {

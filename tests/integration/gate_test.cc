@@ -205,6 +205,52 @@ TEST_CASE("a denied family starts nothing whoever approves") {
   }
 }
 
+// A profile in which commands are allowed and the folder outside is gated.
+std::string GatedOutside(const Ground& ground) {
+  const std::string allowed = CommandProfile(ground, "allow");
+  json profile = json::parse(ground.Read(allowed));
+  profile["additional_roots"] = {
+      {{"path", ground.outside()}, {"read", "gated"}, {"write", "gated"}}};
+  return ground.MakeFile(ground.root() + "/outside.json", profile.dump());
+}
+
+TEST_CASE("a redirection to a gated file is asked about, and open once it is granted") {
+  const RulesGround ground;
+  const Words policy = {"-p", GatedOutside(ground), "--rules", ground.rules()};
+  const auto with = [&policy](const std::string& gate) {
+    Words words = policy;
+    words.insert(words.end(), {"--gate", gate});
+    return words;
+  };
+  ground.Add("deny", "family", "no-such-program");  // So that there is a rule file.
+  ground.MakeFile(ground.outside() + "/log", "first\n");
+  const std::string append = "echo second >>" + ground.outside() + "/log";
+  const std::string make = "echo new >" + ground.outside() + "/new";
+  Expect(RunText(ground, with("deny"), append)).NotStarted().Err(ground.outside() + "/log");
+  Expect(RunText(ground, with("deny"), make)).NotStarted();
+  CHECK(ground.Read(ground.outside() + "/log") == "first\n");
+  CHECK_FALSE(ground.Exists(ground.outside() + "/new"));
+
+  Expect(RunText(ground, with("approve"), append)).Status(0);
+  CHECK(ground.Read(ground.outside() + "/log") == "first\nsecond\n");
+  Expect(RunText(ground, with("approve"), make)).Status(0);
+  CHECK(ground.Read(ground.outside() + "/new") == "new\n");
+
+  ground.Add("allow", "tree", ground.outside());
+  Expect(RunText(ground, with("deny"), "cat <" + ground.outside() + "/new")).OutIs("new\n");
+  ground.Add("deny", "path", ground.outside() + "/new");
+  Expect(RunText(ground, with("approve"), "cat <" + ground.outside() + "/new")).NotStarted();
+}
+
+TEST_CASE("a redirection that the profile denies fails in the command and keeps its status") {
+  const RulesGround ground;
+  const std::string text = "echo x >" + ground.outside() + "/x || echo refused";
+  Expect(RunText(ground, {}, text)).Status(0).OutIs("refused\n");
+  CHECK_FALSE(ground.Exists(ground.outside() + "/x"));
+  Expect(RunText(ground, {"--write", ground.outside()}, text)).Status(0).OutIs("");
+  CHECK(ground.Exists(ground.outside() + "/x"));
+}
+
 TEST_CASE("the command cannot write to the rules that bind it") {
   const Ground ground;
   const std::string rules = ground.PathOf("rules.json");
