@@ -92,6 +92,19 @@ CommandNetworks::CommandNetworks(const Profile& profile, std::shared_ptr<Launche
       pool_(std::make_shared<NetworkPool>(
           std::move(launcher), NeedsGateway(is_shared ? Ungated(plan_) : plan_, proxy_.get()))) {}
 
+absl::Status CommandNetworks::Try(
+    const std::function<absl::Status(const std::shared_ptr<NetworkNamespaces>&)>& use) {
+  if (is_shared_) {
+    const absl::StatusOr<std::unique_ptr<CommandNetwork>> shared = Join();
+    return shared.ok() ? use((*shared)->network()) : shared.status();
+  }
+  absl::StatusOr<std::shared_ptr<NetworkNamespaces>> network = pool_->Take();
+  if (!network.ok()) return network.status();
+  absl::Status status = use(*network);
+  pool_->GiveBack(*std::move(network));
+  return status;
+}
+
 absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::Join() {
   const std::lock_guard lock(mutex_);
   if (shared_ == nullptr) {

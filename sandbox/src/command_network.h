@@ -4,6 +4,7 @@
 #ifndef CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
 #define CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,7 +42,7 @@ class CommandNetwork {
   explicit CommandNetwork(std::shared_ptr<SharedNetwork> shared);
 
   // The namespace to start the command in.
-  [[nodiscard]] int sandbox() const { return network_->sandbox(); }
+  [[nodiscard]] const std::shared_ptr<NetworkNamespaces>& network() const { return network_; }
 
   struct Summary {
     std::vector<Denial> denials;
@@ -69,6 +70,10 @@ class CommandNetworks {
 
   // Begins the first network ahead.
   [[nodiscard]] absl::Status Prepare() { return is_shared_ ? absl::OkStatus() : pool_->Prepare(); }
+
+  // Calls `use` with the network that the first command without grants will have.
+  [[nodiscard]] absl::Status Try(
+      const std::function<absl::Status(const std::shared_ptr<NetworkNamespaces>&)>& use);
 
   // The network for one command, in which everything accepts when this returns. `granted` are the
   // targets of its own grants. Errors of the proxy (kUnavailable for a port in use) and of

@@ -53,6 +53,12 @@ absl::StatusOr<std::shared_ptr<SandboxExecutor>> SandboxExecutor::Create(Parts p
   return executor;
 }
 
+absl::Status SandboxExecutor::Prove() {
+  if (networks_ == nullptr) return plans_.Prove(nullptr);
+  return networks_->Try(
+      [this](const std::shared_ptr<NetworkNamespaces>& network) { return plans_.Prove(network); });
+}
+
 absl::StatusOr<RunResult> SandboxExecutor::Run(const Command& command, const RunOptions& options) {
   if (options.stop.stop_requested()) return Cancelled();
   // What may fail for want of descriptors comes before any grant is spent.

@@ -52,7 +52,7 @@ class SandboxExecutor final : public Executor {
 
   // Makes the sandbox of the first command. Returns kSetupFailed {step, errno} when this host
   // cannot.
-  [[nodiscard]] absl::Status Prove() { return plans_.Prove(); }
+  [[nodiscard]] absl::Status Prove();
 
   // Ends everything that runs, prevents what is prepared from starting, revokes the grants. Returns
   // kInternal when the end of a tree cannot be proved; can be tried again.

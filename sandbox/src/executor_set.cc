@@ -217,13 +217,11 @@ absl::Status CheckOptions(const Profile& profile, const ExecutorSetOptions& opti
 }
 
 // Whether the set may simply be made for the namespaces tier, and the first sandbox of its own show
-// whether the host can do that. Where commands start in a network that is served, or the caller
-// wants another tier, the host is probed.
+// whether the host can do that. Where the caller wants another tier, the host is probed.
 bool ProvesItself(const Profile& profile, const ExecutorSetOptions& options, int landlock_abi) {
   const char* const simulated = std::getenv("CORDON_SIMULATE_FAILURE");
   return profile.Settings().isolation != Isolation::kUnconfined && landlock_abi > 0 &&
-         options.backend != Backend::kLandlock && options.egress == nullptr &&
-         (simulated == nullptr || *simulated == '\0');
+         options.backend != Backend::kLandlock && (simulated == nullptr || *simulated == '\0');
 }
 
 absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {

@@ -122,13 +122,17 @@ class LauncherProcess final : public Launcher {
     (void)conversation_.Ask(request, {}, {});
   }
 
-  absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id) override {
+  absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id, int network) override {
     absl::StatusOr<Channel> channel = MakeChannel();
     if (!channel.ok()) return channel.status();
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kPrepare;
     request.plan_id = plan_id;
-    const int descriptors[] = {channel->theirs.get()};
+    std::vector<int> descriptors = {channel->theirs.get()};
+    if (network >= 0) {
+      request.flags = kInNetwork;
+      descriptors.push_back(network);
+    }
     absl::Status told = conversation_.Tell(request, descriptors);
     if (!told.ok()) return told;
     return std::move(channel->ours);

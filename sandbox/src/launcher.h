@@ -62,9 +62,12 @@ class Launcher {
   [[nodiscard]] virtual absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) = 0;
 
   // Begins a sandbox of the plan that waits for its command, and returns its channel without
-  // waiting for anything: see ready_sandboxes.h, which speaks with it. Returns kUnavailable when
-  // the launcher is gone.
-  [[nodiscard]] virtual absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id) = 0;
+  // waiting for anything: see ready_sandboxes.h, which speaks with it. `network` as for `Spawn`.
+  // Returns kUnavailable when the launcher is gone.
+  [[nodiscard]] virtual absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id, int network) = 0;
+  [[nodiscard]] absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id) {
+    return Prepare(plan_id, -1);
+  }
 
   // Says that the tree behind `pidfd` (borrowed), which `Prepare` began, gets its command: what it
   // must not leave behind is removed also when the calling process dies.

@@ -25,8 +25,9 @@ struct LauncherRequest {
     kSpawn,       // Descriptors: input, output, error, channel; with `kInNetwork` the network
                   // namespace to start in; and, when `inline_bytes` is 0, a memory file with the
                   // command's block, which else follows this record.
-    kPrepare,     // `plan_id`, one descriptor: the channel of a sandbox that waits for its command.
-                  // There is no reply; what fails is said on the channel.
+    kPrepare,     // `plan_id`. Descriptors: the channel of a sandbox that waits for its command;
+                  // with `kInNetwork` the network namespace to make it in. There is no reply; what
+                  // fails is said on the channel.
     kRunning,     // `plan_id`, one descriptor: the pidfd of such a sandbox, which gets its command
                   // now. There is no reply.
     kTidied,      // `plan_id`: what the ended commands of that plan must not leave behind is

@@ -82,13 +82,13 @@ void PlanCompiler::ReplaceReadyLocked(SandboxPlan plan) {
       std::make_shared<ReadySandboxes>(launcher_, std::move(plan), inputs_.ready_sandboxes);
 }
 
-absl::Status PlanCompiler::Prove() {
+absl::Status PlanCompiler::Prove(const std::shared_ptr<NetworkNamespaces>& network) {
   std::shared_ptr<ReadySandboxes> ready;
   {
     const std::lock_guard lock(mutex_);
     ready = own_.ready;
   }
-  return ready == nullptr ? absl::OkStatus() : ready->Prove();
+  return ready == nullptr ? absl::OkStatus() : ready->Prove(network);
 }
 
 void PlanCompiler::CloseReady() {

@@ -16,6 +16,7 @@
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/profile.h"
 #include "launcher.h"
+#include "network_namespaces.h"
 #include "plan.h"
 #include "ready_sandboxes.h"
 #include "registered_plan.h"
@@ -58,9 +59,10 @@ class PlanCompiler {
   // that it depends on.
   [[nodiscard]] absl::StatusOr<ReadyPlan> Compile();
 
-  // After `Compile`: makes a sandbox of the profile's own plan, which serves the first command.
-  // Returns kSetupFailed {step, errno} when it cannot be made.
-  [[nodiscard]] absl::Status Prove();
+  // After `Compile`: makes a sandbox of the profile's own plan in `network` (null: in one of its
+  // own), which serves the first command there. Returns kSetupFailed {step, errno} when it cannot
+  // be made.
+  [[nodiscard]] absl::Status Prove(const std::shared_ptr<NetworkNamespaces>& network);
 
   // Ends the sandboxes that wait for a command, and makes no more.
   void CloseReady();

@@ -36,10 +36,12 @@ void LogStartFailure(const PreparedSpawn& spawn, const absl::Status& failure) {
 absl::StatusOr<SpawnedSandbox> StartInReadyOrNew(PreparedSpawn& spawn,
                                                  const SpawnStreams& streams) {
   ReadyPlan& ready = spawn.context.plan;
-  const CommandNetwork* network = spawn.context.network.get();
-  if (ready.ready != nullptr && network == nullptr) {
-    std::optional<StartedInReady> started = ready.ready->Start(
-        spawn.plan, streams.standard_input, streams.standard_output, streams.standard_error);
+  const std::shared_ptr<NetworkNamespaces> network =
+      spawn.context.network != nullptr ? spawn.context.network->network() : nullptr;
+  if (ready.ready != nullptr) {
+    std::optional<StartedInReady> started =
+        ready.ready->Start(spawn.plan, streams.standard_input, streams.standard_output,
+                           streams.standard_error, network);
     if (started.has_value()) {
       ready.registered = std::move(started->plan);
       return std::move(started->sandbox);

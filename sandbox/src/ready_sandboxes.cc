@@ -1,5 +1,6 @@
 #include "ready_sandboxes.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <string_view>
@@ -59,13 +60,14 @@ ReadySandboxes::ReadySandboxes(std::shared_ptr<Launcher> launcher, SandboxPlan p
     : launcher_(std::move(launcher)), plan_(std::move(plan)), count_(count) {}
 
 std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, int standard_input,
-                                                    int standard_output, int standard_error) {
+                                                    int standard_output, int standard_error,
+                                                    const Network& network) {
   const absl::StatusOr<std::string> block = EncodeCommand(command);
   if (!block.ok() || !command.extra_view.empty() || !command.extra_landlock_rules.empty() ||
       command.terminal_rows != 0) {
     return std::nullopt;
   }
-  while (std::optional<Waiting> one = Take()) {
+  while (std::optional<Waiting> one = Take(network)) {
     if (!one->pidfd.valid()) {
       absl::StatusOr<UniqueFd> pidfd = AwaitReady(one->channel.get());
       if (!pidfd.ok()) continue;
@@ -82,17 +84,22 @@ std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, 
   return std::nullopt;
 }
 
-std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take() {
+std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take(const Network& network) {
   const std::lock_guard lock(mutex_);
-  if (waiting_.empty()) return std::nullopt;
+  // Whether it is the very same object, or for both none.
+  const auto is_there = [&network](const Waiting& waiting) {
+    return !waiting.network.owner_before(network) && !network.owner_before(waiting.network);
+  };
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), is_there);
+  if (found == waiting_.end()) return std::nullopt;
   if (!sources_->StillHold()) {
     waiting_.clear();
     sources_.reset();
     pinned_.reset();
     return std::nullopt;
   }
-  Waiting one = std::move(waiting_.front());
-  waiting_.pop_front();
+  Waiting one = std::move(*found);
+  waiting_.erase(found);
   if (std::chrono::steady_clock::now() - one.since > kUsable) {
     waiting_.clear();  // The others are not much younger.
     return std::nullopt;
@@ -100,10 +107,10 @@ std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take() {
   return one;
 }
 
-absl::Status ReadySandboxes::Prove() {
+absl::Status ReadySandboxes::Prove(const Network& network) {
   const std::lock_guard lock(mutex_);
   if (closed_) return MakeError(ErrorCode::kClosed, "the executor is closed");
-  absl::Status made = MakeOneLocked();
+  absl::Status made = MakeOneLocked(network);
   if (!made.ok()) return made;
   absl::StatusOr<UniqueFd> pidfd = AwaitReady(waiting_.back().channel.get());
   if (pidfd.ok()) {
@@ -117,11 +124,11 @@ absl::Status ReadySandboxes::Prove() {
 void ReadySandboxes::Refill() {
   const std::lock_guard lock(mutex_);
   while (!closed_ && waiting_.size() < count_) {
-    if (!MakeOneLocked().ok()) return;
+    if (!MakeOneLocked(nullptr).ok()) return;
   }
 }
 
-absl::Status ReadySandboxes::MakeOneLocked() {
+absl::Status ReadySandboxes::MakeOneLocked(const Network& network) {
   if (pinned_ == nullptr) {
     SandboxPlan plan = plan_;
     sources_.emplace(plan.view);
@@ -131,9 +138,10 @@ absl::Status ReadySandboxes::MakeOneLocked() {
     pinned_ = *std::move(pinned);
   }
   const auto now = std::chrono::steady_clock::now();
-  absl::StatusOr<UniqueFd> channel = launcher_->Prepare(pinned_->id());
+  absl::StatusOr<UniqueFd> channel =
+      launcher_->Prepare(pinned_->id(), network != nullptr ? network->sandbox() : -1);
   if (!channel.ok()) return channel.status();
-  waiting_.push_back({*std::move(channel), now, {}, pinned_});
+  waiting_.push_back({*std::move(channel), network, now, {}, pinned_});
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "launcher.h"
+#include "network_namespaces.h"
 #include "plan.h"
 #include "plan_sources.h"
 #include "registered_plan.h"
@@ -35,16 +36,17 @@ class ReadySandboxes {
   // At most `count` are kept waiting. None is made before `Refill`.
   ReadySandboxes(std::shared_ptr<Launcher> launcher, SandboxPlan plan, std::size_t count);
 
-  // Starts `command`, which adds nothing to the view, in one of them, if there is one that may be
-  // used; waits for it when it is being made. Nothing: start it in a new one. The streams are
-  // borrowed.
-  [[nodiscard]] std::optional<StartedInReady> Start(const CommandPlan& command, int standard_input,
-                                                    int standard_output, int standard_error);
+  // Starts `command`, which adds nothing to the view, in one of them, if there is one in `network`
+  // (null: a network of its own) that may be used; waits for it when it is being made. Nothing:
+  // start it in a new one. The streams are borrowed.
+  [[nodiscard]] std::optional<StartedInReady> Start(
+      const CommandPlan& command, int standard_input, int standard_output, int standard_error,
+      const std::shared_ptr<NetworkNamespaces>& network = nullptr);
 
-  // Has one made, whatever the count, and waits until it is complete: proof that all that the plan
-  // needs can be had here. It serves the next command. Returns kSetupFailed {step, errno}, or
-  // kUnavailable when the launcher is gone.
-  [[nodiscard]] absl::Status Prove();
+  // Has one made in `network`, whatever the count, and waits until it is complete: proof that all
+  // that the plan needs can be had here. It serves the next command in that network. Returns
+  // kSetupFailed {step, errno}, or kUnavailable when the launcher is gone.
+  [[nodiscard]] absl::Status Prove(const std::shared_ptr<NetworkNamespaces>& network = nullptr);
 
   // Has as many made as are missing, without waiting for them. What fails is tried again the next
   // time.
@@ -54,15 +56,18 @@ class ReadySandboxes {
   void Close();
 
  private:
+  using Network = std::shared_ptr<NetworkNamespaces>;
+
   struct Waiting {
     UniqueFd channel;
+    std::weak_ptr<NetworkNamespaces> network;
     std::chrono::steady_clock::time_point since;
     UniqueFd pidfd;  // Of its pid 1, once it is known to be complete.
     std::shared_ptr<const RegisteredPlan> plan;
   };
 
-  [[nodiscard]] std::optional<Waiting> Take();
-  [[nodiscard]] absl::Status MakeOneLocked();
+  [[nodiscard]] std::optional<Waiting> Take(const Network& network);
+  [[nodiscard]] absl::Status MakeOneLocked(const Network& network);
 
   const std::shared_ptr<Launcher> launcher_;
   const SandboxPlan plan_;

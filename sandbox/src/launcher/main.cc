@@ -224,8 +224,9 @@ class Launcher {
   }
 
   void Prepare(const Received& received) {
-    if (received.descriptor_count != 1) return;
+    if (received.descriptor_count != (IsInNetwork() ? 2 : 1)) return;
     Spawn spawn = NewSpawn(received.descriptors[0].get());
+    if (IsInNetwork()) spawn.network = received.descriptors[1].get();
     if (!KnowsPlan(message.request.plan_id)) {
       ReportFailure(spawn.channel, At(internal::Step::kPlan, EINVAL));
       return;

@@ -27,6 +27,10 @@ Fd OpenBeneath(int folder, const char* path, int more_flags) {
   return Open(folder, path, more_flags | O_NOFOLLOW, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
 }
 
+Fd OpenEntry(int folder, const char* name) {
+  return Open(folder, name, 0, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
+}
+
 Fd OpenHost(const char* path) { return Open(AT_FDCWD, path, 0, RESOLVE_NO_SYMLINKS); }
 
 Fd CloneTree(int place, std::uint64_t attributes) {

@@ -17,6 +17,8 @@ inline constexpr std::uint64_t kPlainAttributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR
 
 // What is at `path`, relative to `folder` and beneath it, as O_PATH.
 [[nodiscard]] Fd OpenBeneath(int folder, const char* path, int more_flags = 0);
+// The same, where a link in the last place is an error (ELOOP).
+[[nodiscard]] Fd OpenEntry(int folder, const char* name);
 // What is at the absolute host path `path`, as O_PATH.
 [[nodiscard]] Fd OpenHost(const char* path);
 

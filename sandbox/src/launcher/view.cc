@@ -9,22 +9,6 @@ namespace {
 
 using internal::ViewOpKind;
 
-// Beneath the view's root, so without the leading slash.
-const char* Relative(const char* target) {
-  while (*target == '/') ++target;
-  return *target == '\0' ? "." : target;
-}
-
-std::uint64_t AttributesOf(const wire::ViewOpRecord& op) {
-  return kPlainAttributes | (op.read_only != 0 ? MOUNT_ATTR_RDONLY : 0) |
-         (op.executable != 0 ? 0 : MOUNT_ATTR_NOEXEC);
-}
-
-bool IsExpected(const FileStatus& status, const wire::ViewOpRecord& op) {
-  if (op.device == 0 && op.inode == 0) return true;
-  return DeviceNumber(status) == op.device && status.stx_ino == op.inode;
-}
-
 bool IsMissing(int error) { return error == ENOENT || error == ENOTDIR; }
 
 }  // namespace
@@ -42,11 +26,13 @@ int View::Begin() {
 Outcome View::Perform(const Block& block, wire::List list) {
   const auto* ops = block.Records<wire::ViewOpRecord>(list);
   for (std::uint32_t i = 0; i < list.count; ++i) {
+    FindRow(block, ops + i, list.count - i);
     const int error = PerformOne(block, ops[i]);
     if (error == 0 || (ops[i].optional != 0 && IsMissing(error))) continue;
     const bool is_proc = static_cast<ViewOpKind>(ops[i].kind) == ViewOpKind::kProc;
     return At(is_proc ? Step::kProc : Step::kView, error, block.Text(ops[i].target));
   }
+  EndRow();
   return {};
 }
 
@@ -61,6 +47,7 @@ int View::PerformOne(const Block& block, const wire::ViewOpRecord& op) {
     case ViewOpKind::kSymlink:
       return MakeLink(target, block.Data(op.data));
     case ViewOpKind::kBind:
+      if (is_in_row_) return BindInRow(target, source, op);
       return Bind(target, source, op, AttributesOf(op));
     case ViewOpKind::kSocket:
       // Connecting is possible through a read-only mount, changing the socket's mode is not.
@@ -169,6 +156,7 @@ int View::MountTmpfs(const char* target, const wire::ViewOpRecord& op) {
 }
 
 int View::Finish() {
+  LeaveRowsToHost();
   if (hidden_.ok()) {
     if (const int error = Mask(kHiddenPlace)) return error;
   }

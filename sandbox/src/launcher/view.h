@@ -9,8 +9,27 @@
 #include "launcher/mount.h"
 #include "launcher/outcome.h"
 #include "launcher/plan_reader.h"
+#include "launcher/status.h"
 
 namespace cordon::launcher {
+
+// Beneath the view's root, so without the leading slash.
+[[nodiscard]] inline const char* Relative(const char* target) {
+  while (*target == '/') ++target;
+  return *target == '\0' ? "." : target;
+}
+
+// Of the mounts of a step that binds.
+[[nodiscard]] inline std::uint64_t AttributesOf(const wire::ViewOpRecord& op) {
+  return kPlainAttributes | (op.read_only != 0 ? MOUNT_ATTR_RDONLY : 0) |
+         (op.executable != 0 ? 0 : MOUNT_ATTR_NOEXEC);
+}
+
+// Whether the step is meant for that object.
+[[nodiscard]] inline bool IsExpected(const FileStatus& status, const wire::ViewOpRecord& op) {
+  if (op.device == 0 && op.inode == 0) return true;
+  return DeviceNumber(status) == op.device && status.stx_ino == op.inode;
+}
 
 class View {
  public:
@@ -35,6 +54,14 @@ class View {
     bool operator==(const Device&) const = default;
   };
 
+  struct Row {
+    const wire::ViewOpRecord* first = nullptr;
+    Fd host;    // The folder of the host.
+    Fd copy;    // A copy of it with the attributes of the row, attached nowhere.
+    Fd target;  // The folder of the view.
+  };
+  static constexpr int kMaxPastRows = 8;
+
   int PerformOne(const Block& block, const wire::ViewOpRecord& op);
   // Whether what is at `target` is what the step is meant for. Returns an errno.
   [[nodiscard]] int CheckPlace(const char* target, const wire::ViewOpRecord& op) const;
@@ -43,6 +70,15 @@ class View {
   int MakeLink(const char* target, const char* text);
   int Bind(const char* target, const char* source, const wire::ViewOpRecord& op,
            std::uint64_t attributes);
+  int BindInRow(const char* target, const char* source, const wire::ViewOpRecord& op);
+  // Before each step, `ops[0]` of those that are left: keeps the row that it belongs to, begins one
+  // where that is worth it, ends one that it would make wrong.
+  void FindRow(const Block& block, const wire::ViewOpRecord* ops, std::uint32_t left);
+  void BeginRow(const Block& block, const wire::ViewOpRecord& first);
+  void EndRow();
+  [[nodiscard]] Row RowOf(const char* entry, std::uint64_t attributes) const;
+  // Puts the copies where the host's tree is taken down with them.
+  void LeaveRowsToHost();
   int Protect(const char* target);
   int Mask(const char* target);
   int MountTmpfs(const char* target, const wire::ViewOpRecord& op);
@@ -75,6 +111,12 @@ class View {
   // Those of them that lose the right to be written in the end.
   Fd read_only_later_[kMaxOwn];
   int read_only_later_count_ = 0;
+  // The present row, none without a first step; and those before, which are kept to the end.
+  Row row_;
+  bool is_in_row_ = false;  // The present step.
+  Row past_rows_[kMaxPastRows];
+  int past_row_count_ = 0;
+  bool has_rows_ = true;  // Until the kernel refuses.
   Fd hidden_;
   Fd mask_folder_;
   Fd mask_file_;
