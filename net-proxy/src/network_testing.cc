@@ -188,6 +188,10 @@ absl::StatusOr<UniqueFd> TestNetwork::MakeSocket(Side /*side*/, int family, int 
   return fd;
 }
 
+absl::StatusOr<UniqueFd> TestNetwork::ListenAtEveryPort() {
+  return MakeError(ErrorCode::kUnavailable, "a test network has no packet rules");
+}
+
 absl::Status TestNetwork::RouteAddress(const std::string& address) {
   const std::lock_guard lock(mutex_);
   Request request;

@@ -29,6 +29,7 @@ class TestNetwork final : public SandboxNetwork {
   ~TestNetwork() override;
 
   absl::StatusOr<UniqueFd> MakeSocket(Side side, int family, int type) override;
+  absl::StatusOr<UniqueFd> ListenAtEveryPort() override;  // kUnavailable
   absl::Status RouteAddress(const std::string& address) override;
 
  private:

@@ -67,17 +67,6 @@ class ServedSession final : public EgressFront {
   std::uint16_t port_;
 };
 
-absl::Status CheckPlan(const EgressPlan& plan) {
-  for (const NetworkTarget& target : plan.targets) {
-    if (target.port != 0) continue;
-    return MakeError(ErrorCode::kUnavailable,
-                     absl::StrFormat("%s: any port of a target cannot be served yet; name the "
-                                     "ports, as in --net %s:443",
-                                     NetworkTargetText(target), target.host));
-  }
-  return absl::OkStatus();
-}
-
 class Proxy final : public NetProxy {
  public:
   explicit Proxy(std::shared_ptr<Core> core) : core_(std::move(core)) {}
@@ -86,7 +75,6 @@ class Proxy final : public NetProxy {
 
   absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
       EgressPlan plan, std::shared_ptr<SandboxNetwork> network) override {
-    if (absl::Status status = CheckPlan(plan); !status.ok()) return status;
     auto record = std::make_shared<SessionRecord>();
     auto session = std::make_unique<Session>(*core_, std::move(plan), std::move(network), record);
     absl::Status status = session->Bind();

@@ -19,7 +19,7 @@ constexpr std::uint16_t kDnsPort = 53;
 constexpr std::uint32_t kTtlSeconds = 60;
 // A command that tries many targets must not bury a person in questions.
 constexpr std::size_t kMaxQuestions = 32;
-// Where connections are held when nobody decided yet: a listener has one port.
+// Where connections are held when nobody decided yet and each listener has one port.
 constexpr std::uint16_t kPortsToAskAbout[] = {22,   80,   443,  3000, 3306, 5000,
                                               5432, 6379, 8000, 8080, 8443, 9418};
 
@@ -117,7 +117,8 @@ void Session::OnConnect(const Endpoint& endpoint) {
   // Loopback is the sandbox's own, seen only where both sides are one namespace.
   const bool is_loopback = ClassifyAddress(endpoint.ip) == AddressClass::kLoopback;
   if (is_ours || is_loopback) return;
-  if (is_local && gateway_ports_.contains(endpoint.port)) return;  // Its listener decides.
+  // Its listener decides.
+  if (is_local && (every_port_ || gateway_ports_.contains(endpoint.port))) return;
   Deny(target, "not granted", AllowWith(target));
 }
 
@@ -127,12 +128,29 @@ absl::Status Session::BindPorts() {
     if (!target.is_address || IsOwnAddress(target.host)) continue;
     if (absl::Status status = network_->RouteAddress(target.host); !status.ok()) return status;
   }
-  if (decisions_.asks()) {
+  const bool has_any_port = gateway_ports_.contains(0);
+  if (has_any_port || decisions_.asks()) {
+    const absl::Status status = BindEveryPort();
+    every_port_ = status.ok();
+    if (every_port_) return absl::OkStatus();
+    if (has_any_port) return status;
     gateway_ports_.insert(std::begin(kPortsToAskAbout), std::end(kPortsToAskAbout));
   }
   for (const std::uint16_t port : gateway_ports_) {
     if (absl::Status status = BindGatewayPort(port); !status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+absl::Status Session::BindEveryPort() {
+  absl::StatusOr<UniqueFd> fd = network_->ListenAtEveryPort();
+  if (!fd.ok()) {
+    return MakeError(ErrorCode::kUnavailable,
+                     absl::StrCat("any port of a target (--net HOST:*) cannot be served; name the "
+                                  "ports, as in --net HOST:443: ",
+                                  fd.status().message()));
+  }
+  AddListener(*std::move(fd), [this](UniqueFd client) { AcceptInGateway(std::move(client)); });
   return absl::OkStatus();
 }
 

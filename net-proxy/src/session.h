@@ -81,6 +81,7 @@ class Session {
   void BindWatch();
   void OnConnect(const Endpoint& target);
   absl::Status BindPorts();
+  absl::Status BindEveryPort();
   absl::Status BindGatewayPort(std::uint16_t port);
   absl::Status BindHostPort(std::uint16_t port);
   absl::Status BindPublishedPort(std::uint16_t port);
@@ -109,6 +110,7 @@ class Session {
   std::unique_ptr<DnsServer> dns_;
   std::unique_ptr<SynWatch> watch_;
   std::set<std::uint16_t> gateway_ports_;  // Where a listener decides about each connection.
+  bool every_port_ = false;                // One does, about all.
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   std::unordered_map<FrontConnection*, std::unique_ptr<FrontConnection>> fronts_;

@@ -82,6 +82,24 @@ std::string_view WhyOwn(const Prefix& prefix) {
   return "";
 }
 
+absl::StatusOr<UniqueFd> Listening(UniqueFd socket, int family) {
+  sockaddr_in6 any6 = {};
+  any6.sin6_family = AF_INET6;
+  any6.sin6_port = htons(kEveryPortListener);
+  sockaddr_in any4 = {};
+  any4.sin_family = AF_INET;
+  any4.sin_port = htons(kEveryPortListener);
+  const auto* any = family == AF_INET6 ? reinterpret_cast<const sockaddr*>(&any6)
+                                       : reinterpret_cast<const sockaddr*>(&any4);
+  const socklen_t size = family == AF_INET6 ? sizeof(any6) : sizeof(any4);
+  const int on = 1;
+  (void)setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(socket.get(), any, size) != 0 || listen(socket.get(), SOMAXCONN) != 0) {
+    return MakeErrnoError(errno, "cannot listen in the sandbox's network");
+  }
+  return socket;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<NetworkNamespaces>> NetworkNamespaces::Begin(Launcher& launcher,
@@ -102,6 +120,26 @@ absl::StatusOr<UniqueFd> NetworkNamespaces::MakeSocket(Side side, int family, in
   request.is_gateway = side == Side::kGateway;
   request.family = static_cast<std::uint8_t>(family);
   request.type = static_cast<std::uint8_t>(type);
+  return AskForSocket(request);
+}
+
+absl::StatusOr<UniqueFd> NetworkNamespaces::ListenAtEveryPort() {
+  absl::StatusOr<UniqueFd> made;
+  for (const int family : {AF_INET6, AF_INET}) {  // The second on a kernel without IPv6.
+    NetworkRequest request;
+    request.kind = NetworkRequest::Kind::kSocketForEveryPort;
+    request.family = static_cast<std::uint8_t>(family);
+    made = AskForSocket(request);
+    if (made.ok()) made = Listening(*std::move(made), family);
+    if (made.ok()) return made;
+  }
+  return MakeError(ErrorCode::kUnavailable,
+                   absl::StrFormat("the kernel leads no connections of every port to one listener "
+                                   "(nf_tables with tproxy): %s",
+                                   made.status().message()));
+}
+
+absl::StatusOr<UniqueFd> NetworkNamespaces::AskForSocket(const NetworkRequest& request) {
   absl::StatusOr<Answer> answer = Ask(request);
   if (!answer.ok()) return answer.status();
   if (const int error = answer->reply.error_number) {

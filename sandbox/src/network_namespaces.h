@@ -34,6 +34,7 @@ class NetworkNamespaces final : public SandboxNetwork {
   ~NetworkNamespaces() override;  // Ends the keeper and waits for that.
 
   absl::StatusOr<UniqueFd> MakeSocket(Side side, int family, int type) override;
+  absl::StatusOr<UniqueFd> ListenAtEveryPort() override;
   absl::Status RouteAddress(const std::string& address) override;
 
   // The namespace to start commands in.
@@ -47,6 +48,7 @@ class NetworkNamespaces final : public SandboxNetwork {
 
   explicit NetworkNamespaces(StartedNetwork started) : started_(std::move(started)) {}
 
+  [[nodiscard]] absl::StatusOr<UniqueFd> AskForSocket(const NetworkRequest& request);
   [[nodiscard]] absl::StatusOr<Answer> Ask(const NetworkRequest& request);
   [[nodiscard]] absl::StatusOr<Answer> Receive() const;
 

@@ -68,14 +68,18 @@ class TellingListener {
     address.sin6_port = htons(port);
     REQUIRE(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
     REQUIRE(listen(listener_.get(), 16) == 0);
-    thread_ = std::jthread([this](const std::stop_token& stop) { Serve(stop); });
+    Start();
   }
+  explicit TellingListener(UniqueFd listener) : listener_(std::move(listener)) { Start(); }
   ~TellingListener() {
     thread_.request_stop();
     (void)shutdown(listener_.get(), SHUT_RDWR);
   }
 
  private:
+  void Start() {
+    thread_ = std::jthread([this](const std::stop_token& stop) { Serve(stop); });
+  }
   void Serve(const std::stop_token& stop) {
     while (!stop.stop_requested() && WaitReadable(listener_.get())) {
       const UniqueFd visitor(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -112,6 +116,42 @@ TEST_CASE("with a gateway every synthetic address arrives there, and nothing els
         "::ffff:198.18.0.1 443\n::ffff:198.19.255.254 443\nECONNREFUSED\nENETUNREACH\n"
         "ENETUNREACH\nENETUNREACH\nENETUNREACH\n");
   CHECK(ran.exit_code() == 0);
+}
+
+TEST_CASE("one listener takes the connections to every port, and only what is led to the gateway") {
+  NEEDS_NAMESPACES();
+  NEEDS_PYTHON();
+  const auto launcher = StartedLauncherOrFail();
+  const auto network = NetworkOrFail(*launcher, true);
+  CHECK(network->RouteAddress("203.0.113.7").ok());
+  CHECK(network->RouteAddress("2001:db8::7").ok());
+  const std::vector<std::string> places = {"198.18.0.1",     "1",     "198.18.0.1",  "2",
+                                           "198.19.255.254", "65535", "203.0.113.7", "4321",
+                                           "2001:db8::7",    "40000", "203.0.113.8", "4321",
+                                           "192.0.0.2",      "53",    "127.0.0.1",   "80"};
+  const std::string nowhere = "ECONNREFUSED\n";
+  const std::string inside = "ENETUNREACH\nECONNREFUSED\nECONNREFUSED\n";
+  // The second time as for another command in the same network.
+  for (int i = 0; i < 2; ++i) {
+    auto made = network->ListenAtEveryPort();
+    if (!made.ok()) CORDON_SKIP("tproxy", std::string(made.status().message()));
+    const TellingListener listener(*std::move(made));
+    const Ran ran = Run(*launcher, SystemPlan(), Python(kConnect, places), network->sandbox());
+    CHECK(ran.output ==
+          "::ffff:198.18.0.1 1\n::ffff:198.18.0.1 2\n::ffff:198.19.255.254 65535\n"
+          "::ffff:203.0.113.7 4321\n2001:db8::7 40000\n" +
+              inside);
+  }
+  const Ran after = Run(*launcher, SystemPlan(), Python(kConnect, places), network->sandbox());
+  CHECK(after.output == nowhere + nowhere + nowhere + nowhere + nowhere + inside);
+}
+
+TEST_CASE("a network without a gateway has no listener for every port") {
+  NEEDS_NAMESPACES();
+  const auto launcher = StartedLauncherOrFail();
+  const auto network = NetworkOrFail(*launcher, false);
+  const auto made = network->ListenAtEveryPort();
+  CHECK(Is(made.status(), ErrorCode::kUnavailable));
 }
 
 TEST_CASE("an address that was routed is reachable, its neighbour is not") {

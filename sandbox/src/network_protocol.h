@@ -11,10 +11,15 @@
 
 namespace cordon::internal {
 
+// Where the socket for every port listens: a number that no target has in practice, and that leads
+// to the same decisions when it is connected to.
+inline constexpr std::uint16_t kEveryPortListener = 1;
+
 struct NetworkRequest {
   enum class Kind : std::uint32_t {
-    kSocket,  // `side`, `family`, `type`
-    kRoute,   // `family`, `prefix_length`, `address`
+    kSocket,              // `side`, `family`, `type`
+    kSocketForEveryPort,  // `family`
+    kRoute,               // `family`, `prefix_length`, `address`
   };
   Kind kind = Kind::kSocket;
   std::uint8_t is_gateway = 0;  // Else the sandbox's side.
@@ -24,7 +29,7 @@ struct NetworkRequest {
   std::uint8_t address[16] = {};  // In network order; IPv4 takes the first four.
 };
 
-// The first one has the sandbox's network namespace attached, one to kSocket the socket.
+// The first one has the sandbox's network namespace attached, one to a request for a socket that.
 struct NetworkReply {
   Step step = Step::kNone;
   std::uint8_t reserved[3] = {};

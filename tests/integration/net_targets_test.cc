@@ -70,6 +70,43 @@ TEST_CASE("a granted name is reached, and neither another port nor another name 
   CHECK(server.contacts() == 1);
 }
 
+TEST_CASE("any port of a granted name is reached, and no port of another") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  Words policy = {"--net", "granted.test:*", "--net", "other.test:80"};
+  for (const char* target : {"granted.test:80", "granted.test:1", "granted.test:53",
+                             "granted.test:65535", "other.test:4321"}) {
+    policy.insert(policy.end(), {"--resolve", std::string(target) + "=" + At(server)});
+  }
+  for (const char* port : {"80", "1", "53", "65535"}) {
+    ExpectAllowed(ground, policy, std::string("curl -sf -m 8 http://granted.test:") + port + "/");
+  }
+  CHECK(server.contacts() == 4);
+  const CordonRun run = RunText(ground, policy,
+                                "curl -sf -m 8 http://other.test:4321/ || echo refused $?; "
+                                "curl -sf -m 8 http://192.0.0.2:80/ || echo refused $?");
+  Expect(run).Out("refused").NoOut("refused 28").Err("tcp:other.test:4321");
+  CHECK(ReportAt(run, "/denials").size() == 2);
+  CHECK(server.contacts() == 4);
+}
+
+TEST_CASE("what nobody declared is asked about at whatever port it is") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  const Words mapping = {"--resolve", "asked.test:4321=" + At(server)};
+  constexpr char kAsk[] = "curl -sf -m 8 http://asked.test:4321/ | grep -q greetings-from-the-host";
+  Words approving = mapping;
+  approving.insert(approving.end(), {"--gate", "approve"});
+  ExpectAllowed(ground, approving, kAsk);
+  CHECK(server.contacts() == 1);
+  Words denying = mapping;
+  denying.insert(denying.end(), {"--gate", "deny"});
+  Expect(RunText(ground, denying, kAsk)).Status(1);
+  CHECK(server.contacts() == 1);
+}
+
 TEST_CASE("literal addresses of both families can be granted, and only they are reached") {
   NEEDS_CURL();
   const Ground ground;
@@ -164,7 +201,6 @@ TEST_CASE("a mapping for tests is stated in the report and grants nothing") {
 
 TEST_CASE("what cannot be served is refused before anything starts") {
   const Ground ground;
-  Expect(RunText(ground, {"--net", "granted.test:*"}, "echo ran")).NotStarted().Err("granted.test");
   const Port taken(true);
   Expect(RunText(ground, {"--publish", taken.number}, "echo ran")).NotStarted().Err(taken.number);
   Expect(RunText(ground, {"--publish", Port(false).number}, "echo ran")).Status(0).OutIs("ran\n");
@@ -191,8 +227,9 @@ TEST_CASE("the tool server reaches what it may, and asks about the rest while a 
   const Ground ground;
   const Listener server(Listener::Kind::kTcp);
   int asked = 0;
-  const auto approve = [&asked](const nlohmann::json&) {
+  const auto approve = [&asked](const nlohmann::json& request) {
     ++asked;
+    if (Has(request.dump(), "granted.test:81")) return nlohmann::json{{"action", "decline"}};
     return nlohmann::json{{"action", "accept"}, {"content", {{"decision", "once"}}}};
   };
   Words policy = Granting("granted.test:80", server);
@@ -204,6 +241,7 @@ TEST_CASE("the tool server reaches what it may, and asks about the rest while a 
   CHECK(asked == 1);
   const std::string refused = client.Bash("curl -s -m 5 http://granted.test:81/").dump();
   CHECK(Has(refused, "tcp:granted.test:81"));
+  CHECK(asked == 2);
   CHECK(server.contacts() == 2);
 }
 

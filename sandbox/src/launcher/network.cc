@@ -9,6 +9,7 @@
 #include "launcher/loopback.h"
 #include "launcher/message.h"
 #include "launcher/outcome.h"
+#include "launcher/port_rules.h"
 #include "launcher/process_state.h"
 #include "launcher/route_socket.h"
 #include "launcher/text.h"
@@ -163,6 +164,10 @@ class Keeper {
           made = MakeSocket(request);
           reply.error_number = made.error();
           break;
+        case NetworkRequest::Kind::kSocketForEveryPort:
+          made = MakeSocketForEveryPort(request);
+          reply.error_number = made.error();
+          break;
         case NetworkRequest::Kind::kRoute:
           reply.error_number = AddRoute(request);
           break;
@@ -189,6 +194,20 @@ class Keeper {
     }
     constexpr int kFlags = kSocketCloseOnExec | kSocketNonBlocking;
     return Fd(Call(__NR_socket, request.family, request.type | kFlags, 0));
+  }
+
+  Fd MakeSocketForEveryPort(const NetworkRequest& request) {
+    if (!start_.with_gateway) return Fd(-EOPNOTSUPP);
+    NetworkRequest own = request;
+    own.is_gateway = 1;
+    own.type = kSocketStream;
+    Fd made = MakeSocket(own);  // Which enters the gateway.
+    if (!made.ok()) return made;
+    const int refused = MakeTransparent(made.get(), request.family == kFamilyInet6);
+    if (refused != 0) return Fd(-refused);
+    const int error =
+        LeadEveryPortTo(internal::kEveryPortListener, kGatewayEnd.index, kGatewayAddress);
+    return error == 0 || error == EEXIST ? static_cast<Fd&&>(made) : Fd(-error);
   }
 
   int AddRoute(const NetworkRequest& request) {

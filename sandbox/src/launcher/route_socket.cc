@@ -3,7 +3,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 
-#include "launcher/text.h"
+#include "launcher/netlink_message.h"
 
 namespace cordon::launcher {
 namespace {
@@ -17,72 +17,6 @@ constexpr unsigned kInterfaceUp = 1;
 
 constexpr std::size_t kAddressBytes4 = 4;
 constexpr std::size_t kAddressBytes6 = 16;
-
-// One request: a header, a record and attributes, some of which hold others.
-class Message {
- public:
-  template <typename Record>
-  Message(std::uint16_t type, std::uint16_t flags, const Record& record) {
-    header()->nlmsg_type = type;
-    header()->nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | NLM_F_ACK | flags);
-    size_ = NLMSG_HDRLEN;
-    AddBytes(&record, sizeof(record));
-  }
-
-  void Add(std::uint16_t type, const void* value, std::size_t size) {
-    const rtattr attribute = {static_cast<std::uint16_t>(RTA_LENGTH(size)), type};
-    AddBytes(&attribute, sizeof(attribute));
-    AddBytes(value, size);
-  }
-  void Add(std::uint16_t type, std::uint32_t value) { Add(type, &value, sizeof(value)); }
-  void Add(std::uint16_t type, const char* text) { Add(type, text, Length(text) + 1); }
-  void Add(std::uint16_t type, const IpPrefix& address) {
-    Add(type, address.bytes, address.size());
-  }
-
-  // What is added until `End` is inside of it.
-  std::size_t Begin(std::uint16_t type) {
-    const std::size_t start = size_;
-    Add(type, nullptr, 0);
-    return start;
-  }
-  void End(std::size_t start) {
-    reinterpret_cast<rtattr*>(bytes_ + start)->rta_len = static_cast<std::uint16_t>(size_ - start);
-  }
-  template <typename Record>
-  void AddRecord(const Record& record) {
-    AddBytes(&record, sizeof(record));
-  }
-
-  // The errno of the kernel's answer.
-  int Ask(int socket) {
-    header()->nlmsg_len = static_cast<std::uint32_t>(size_);
-    const long sent = Call(__NR_sendto, socket, bytes_, size_, 0, nullptr, 0);
-    if (ErrorOf(sent) != 0) return ErrorOf(sent);
-    long got;
-    do {
-      got = Call(__NR_recvfrom, socket, bytes_, sizeof(bytes_), 0, nullptr, nullptr);
-    } while (got == -EINTR);
-    if (ErrorOf(got) != 0) return ErrorOf(got);
-    if (got < static_cast<long>(NLMSG_LENGTH(sizeof(nlmsgerr)))) return EIO;
-    if (header()->nlmsg_type != NLMSG_ERROR) return EIO;
-    return -reinterpret_cast<const nlmsgerr*>(bytes_ + NLMSG_HDRLEN)->error;
-  }
-
- private:
-  nlmsghdr* header() { return reinterpret_cast<nlmsghdr*>(bytes_); }
-
-  // Everything here is far smaller than the buffer.
-  void AddBytes(const void* value, std::size_t size) {
-    const auto* from = static_cast<const char*>(value);
-    for (std::size_t i = 0; i < size && size_ + i < sizeof(bytes_); ++i)
-      bytes_[size_ + i] = from[i];
-    size_ += RTA_ALIGN(size);
-  }
-
-  alignas(8) char bytes_[1024] = {};
-  std::size_t size_ = 0;
-};
 
 ifinfomsg Link(int index) {
   ifinfomsg link = {};
@@ -112,7 +46,7 @@ int RouteSocket::Open() {
 }
 
 int RouteSocket::AddVeth(const VethEnd& near, const VethEnd& far, int far_namespace) const {
-  Message message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, Link(near.index));
+  NetlinkMessage message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, Link(near.index));
   message.Add(IFLA_IFNAME, near.name);
   message.Add(IFLA_ADDRESS, near.hardware_address, sizeof(near.hardware_address));
   const std::size_t info = message.Begin(IFLA_LINKINFO);
@@ -130,7 +64,7 @@ int RouteSocket::AddVeth(const VethEnd& near, const VethEnd& far, int far_namesp
 }
 
 int RouteSocket::MakeNoAddresses(int index) const {
-  Message message(RTM_SETLINK, 0, Link(index));
+  NetlinkMessage message(RTM_SETLINK, 0, Link(index));
   const std::size_t all = message.Begin(IFLA_AF_SPEC);
   const std::size_t family = message.Begin(kFamilyInet6);
   constexpr std::uint8_t kNone = IN6_ADDR_GEN_MODE_NONE;
@@ -144,7 +78,7 @@ int RouteSocket::Raise(int index) const {
   ifinfomsg link = Link(index);
   link.ifi_flags = kInterfaceUp;
   link.ifi_change = kInterfaceUp;
-  return Message(RTM_SETLINK, 0, link).Ask(socket_.get());
+  return NetlinkMessage(RTM_SETLINK, 0, link).Ask(socket_.get());
 }
 
 int RouteSocket::AddAddress(int index, const IpPrefix& address) const {
@@ -154,7 +88,7 @@ int RouteSocket::AddAddress(int index, const IpPrefix& address) const {
   // Nobody else is on the link who could have the same one.
   record.ifa_flags = IFA_F_NODAD;
   record.ifa_index = static_cast<std::uint32_t>(index);
-  Message message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, record);
+  NetlinkMessage message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, record);
   message.Add(IFA_LOCAL, address);
   message.Add(IFA_ADDRESS, address);
   return UnlessPresent(message.Ask(socket_.get()));
@@ -165,7 +99,7 @@ int RouteSocket::AddHost(int index, const IpPrefix& host, const VethEnd& peer) c
   route.rtm_type = RTN_UNICAST;
   route.rtm_table = RT_TABLE_MAIN;
   route.rtm_scope = RT_SCOPE_LINK;
-  Message message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route);
+  NetlinkMessage message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, route);
   message.Add(RTA_DST, host);
   message.Add(RTA_OIF, static_cast<std::uint32_t>(index));
   if (const int error = UnlessPresent(message.Ask(socket_.get()))) return error;
@@ -174,7 +108,7 @@ int RouteSocket::AddHost(int index, const IpPrefix& host, const VethEnd& peer) c
   neighbour.ndm_family = host.family;
   neighbour.ndm_ifindex = index;
   neighbour.ndm_state = NUD_PERMANENT;
-  Message place(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbour);
+  NetlinkMessage place(RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, neighbour);
   place.Add(NDA_DST, host);
   place.Add(NDA_LLADDR, peer.hardware_address, sizeof(peer.hardware_address));
   return place.Ask(socket_.get());
@@ -185,7 +119,7 @@ int RouteSocket::AddRoute(int index, const IpPrefix& to, const IpPrefix& next) c
   record.rtm_type = RTN_UNICAST;
   record.rtm_table = RT_TABLE_MAIN;
   record.rtm_scope = RT_SCOPE_UNIVERSE;
-  Message message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, record);
+  NetlinkMessage message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, record);
   message.Add(RTA_DST, to);
   message.Add(RTA_GATEWAY, next);
   message.Add(RTA_OIF, static_cast<std::uint32_t>(index));
@@ -199,7 +133,7 @@ int RouteSocket::AddLocal(const IpPrefix& to) const {
   // IPv4 asks the local table alone what is its own. IPv6 does not, and would take a wide prefix
   // there for the link's addresses, too.
   record.rtm_table = to.family == kFamilyInet6 ? RT_TABLE_MAIN : RT_TABLE_LOCAL;
-  Message message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, record);
+  NetlinkMessage message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, record);
   message.Add(RTA_DST, to);
   message.Add(RTA_OIF, static_cast<std::uint32_t>(kLoopbackIndex));
   return UnlessPresent(message.Ask(socket_.get()));

@@ -1,5 +1,6 @@
 #include "egress.h"
 
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <stop_token>
@@ -44,11 +45,12 @@ class LateAuthorizer final : public EgressAuthorizer {
 };
 
 // What the gate knows about an execution goes with the session.
-class LeavingSession final : public EgressSession {
+class LeavingSession final : public EgressFront {
  public:
-  LeavingSession(std::unique_ptr<EgressSession> session, std::shared_ptr<EgressGate> gate,
-                 std::string execution_id)
+  LeavingSession(std::unique_ptr<EgressSession> session, std::uint16_t port,
+                 std::shared_ptr<EgressGate> gate, std::string execution_id)
       : session_(std::move(session)),
+        port_(port),
         gate_(std::move(gate)),
         execution_id_(std::move(execution_id)) {}
   ~LeavingSession() override {
@@ -59,9 +61,11 @@ class LeavingSession final : public EgressSession {
   std::vector<Denial> Denials() const override { return session_->Denials(); }
   std::vector<NetworkTarget> Used() const override { return session_->Used(); }
   std::vector<NetworkTarget> UsedByAddress() const override { return session_->UsedByAddress(); }
+  std::uint16_t port() const override { return port_; }
 
  private:
   std::unique_ptr<EgressSession> session_;
+  const std::uint16_t port_;  // Of a front; else 0.
   const std::shared_ptr<EgressGate> gate_;
   const std::string execution_id_;
 };
@@ -78,7 +82,18 @@ class DecidedProxy final : public EgressProxy {
     const std::string execution_id = plan.execution_id;
     auto session = proxy_->Serve(std::move(plan), std::move(network));
     if (!session.ok() || authorizer_ == nullptr) return session;
-    return std::make_unique<LeavingSession>(*std::move(session), authorizer_->gate(), execution_id);
+    return std::make_unique<LeavingSession>(*std::move(session), 0, authorizer_->gate(),
+                                            execution_id);
+  }
+
+  absl::StatusOr<std::unique_ptr<EgressFront>> ServeFront(EgressPlan plan,
+                                                          EgressFrontOptions options) override {
+    const std::string execution_id = plan.execution_id;
+    auto front = proxy_->ServeFront(std::move(plan), std::move(options));
+    if (!front.ok() || authorizer_ == nullptr) return front;
+    const std::uint16_t port = (*front)->port();
+    return std::make_unique<LeavingSession>(*std::move(front), port, authorizer_->gate(),
+                                            execution_id);
   }
 
  private:

@@ -80,30 +80,10 @@ struct EgressProxyOptions {
   std::function<absl::StatusOr<std::vector<std::string>>(const std::string& name)> lookup;
 };
 
-// A proxy that programs are told about, for those outside a sandbox with a gateway.
-struct EgressFrontOptions {
-  std::string address = "127.0.0.1";  // A literal of this host, IPv6 without brackets.
-  std::uint16_t port = 0;             // 0: one that is free.
-  // `USER:PASSWORD` that each client must show; empty: none. On an address that others on this host
-  // reach too, it is what tells executions apart.
-  std::string credential;
-};
-
-class EgressFront : public EgressSession {
- public:
-  [[nodiscard]] virtual std::uint16_t port() const = 0;
-};
-
-class NetProxy : public EgressProxy {
- public:
-  // HTTP/1.1 (requests in absolute form, CONNECT) and SOCKS 5 on one port, by the same decisions as
-  // `Serve`. Names are looked up here alone. A client that is refused is told why in its protocol.
-  // Targets with any port are served. Returns kInvalidTarget for a malformed address, kUnavailable
-  // when it cannot be bound, and kInvalidOption for a plan with ports of the host or published
-  // ones.
-  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<EgressFront>> ServeFront(
-      EgressPlan plan, EgressFrontOptions options) = 0;
-};
+// An `EgressProxy` of which `ServeFront` serves HTTP/1.1 (requests in absolute form, CONNECT) and
+// SOCKS 5 on one port, by the same decisions as `Serve`. Names are looked up here alone. A client
+// that is refused is told why in its protocol. Targets with any port are served.
+using NetProxy = EgressProxy;
 
 // What `Serve` of this proxy does beyond its contract in egress.h:
 //  * Resolver: UDP and TCP on the gateway's 192.0.0.2:53. A granted name has an A record that stays
@@ -119,8 +99,9 @@ class NetProxy : public EgressProxy {
 //    alone; the log says which it was.
 //  * It asks the network for an AF_PACKET socket in the gateway. Where it gets one, connects to
 //    ports and addresses that nobody listens at are denials too, as far as they get to the gateway.
-//  * kUnavailable for targets with any port (`HOST:*`): without a rule in the gateway's kernel a
-//    listener has one port.
+//  * Targets with any port (`HOST:*`), and names that the authorizer decides about, are served at
+//    every port where the network listens at all of them. Elsewhere the former are kUnavailable,
+//    and the latter have a few common ports.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<NetProxy>> NewEgressProxy(EgressProxyOptions options);
 
 }  // namespace cordon

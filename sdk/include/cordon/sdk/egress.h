@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "cordon/sdk/denial.h"
 #include "cordon/sdk/network_target.h"
+#include "cordon/sdk/status.h"
 #include "cordon/sdk/unique_fd.h"
 
 namespace cordon {
@@ -70,6 +71,12 @@ class SandboxNetwork {
   // A new socket, O_CLOEXEC and non-blocking. `family` and `type` as in socket(2).
   [[nodiscard]] virtual absl::StatusOr<UniqueFd> MakeSocket(Side side, int family, int type) = 0;
 
+  // A socket of the gateway's that accepts TCP connections to every port of every address that
+  // arrives there, but of the resolver's; its getsockname(2) is where each was made to. While it is
+  // open, what else listens in the gateway hears nothing. O_CLOEXEC and non-blocking. Returns
+  // kUnavailable where the kernel has no such rules.
+  [[nodiscard]] virtual absl::StatusOr<UniqueFd> ListenAtEveryPort() = 0;
+
   // From now on packets to `address`, a canonical literal or a prefix `literal/length`, arrive in
   // the gateway like those to a synthetic one. For targets granted as addresses. Repeating it is no
   // error. Returns kInvalidTarget for what belongs to the sandbox itself (loopback, the addresses
@@ -104,6 +111,20 @@ class EgressSession {
   [[nodiscard]] virtual std::vector<NetworkTarget> UsedByAddress() const { return {}; }
 };
 
+// A proxy that programs are told about, for those without a network that has a gateway.
+struct EgressFrontOptions {
+  std::string address = "127.0.0.1";  // A literal of this host, IPv6 without brackets.
+  std::uint16_t port = 0;             // 0: one that is free.
+  // `USER:PASSWORD` that each client must show; empty: none. On an address that others on this host
+  // reach too, it is what tells executions apart.
+  std::string credential;
+};
+
+class EgressFront : public EgressSession {
+ public:
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+};
+
 // Serves the networks of sandboxes. Safe from any thread.
 class EgressProxy {
  public:
@@ -118,6 +139,15 @@ class EgressProxy {
   // the address and errno when one cannot be bound (a published port in use, for example).
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
       EgressPlan plan, std::shared_ptr<SandboxNetwork> network) = 0;
+
+  // The same decisions for programs that use a proxy. Returns kInvalidTarget for a malformed
+  // address, kUnavailable when it cannot be bound or there is no such proxy, and kInvalidOption for
+  // a plan with ports of the host or published ones.
+  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<EgressFront>> ServeFront(
+      EgressPlan plan, EgressFrontOptions options) {
+    (void)plan, (void)options;
+    return MakeError(ErrorCode::kUnavailable, "this egress proxy has no explicit front");
+  }
 };
 
 }  // namespace cordon
