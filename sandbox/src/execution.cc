@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/status.h"
+#include "resource_limits.h"
 
 namespace cordon::internal {
 namespace {
@@ -273,6 +274,9 @@ void Execution::SettleLocked() {
     result.grants = context_.grants;
     result.report = context_.report;
     result.changed_protected = context_.plan.ChangedProtected();
+    if (ended_.has_value() && ended_->ended_by != TreeLimit::kNone) {
+      result.report.entries.push_back(EndedByEntry(ended_->ended_by));
+    }
     TakeNetworkLocked(result);
     CollectDenialsLocked(result);
     settled_ = std::move(result);

@@ -138,8 +138,7 @@ class SandboxExecutorSet final : public ExecutorSet {
     }
     parts.plan_inputs = {parts_.profile,
                          folders,
-                         parts_.limits.limits,
-                         parts_.limits.watched_processes,
+                         parts_.limits,
                          parts_.seccomp_program,
                          parts_.observer_program,
                          parts_.landlock_abi,
@@ -225,10 +224,9 @@ bool ProvesItself(const Profile& profile, const ExecutorSetOptions& options, int
 }
 
 absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
-  const bool root = geteuid() == 0;
   const Limits& limits = parts.profile.Settings().limits;
   if (Unconfined(parts.profile)) {
-    parts.limits = CompileLimits(limits, false, root);
+    parts.limits = CompileLimits(limits, ProcessBound::kWatch);
     parts.report = UnconfinedReport(parts.limits);
     return absl::OkStatus();
   }
@@ -259,7 +257,9 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
                             parts.options.explain_paths});
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;
-  parts.limits = on_host ? CompileLimitsOnHost(limits) : CompileLimits(limits, true, root);
+  parts.limits =
+      CompileLimits(limits, on_host ? ProcessBound::kWatch
+                                    : BoundInNamespaces(limits, parts.options.scratch_root));
   parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits)
                          : NamespacesReport(parts.profile, host, parts.limits, has_egress);
   if (parts.options.share_network && parts.profile.Settings().network != Access::kAllow) {

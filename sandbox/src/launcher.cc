@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -197,6 +198,19 @@ class LauncherProcess final : public Launcher {
       return MakeSetupFailure(StepName(Step::kNamespaces), error, "cannot make a network");
     }
     return StartedNetwork{std::move(answer->descriptor), std::move(socket)};
+  }
+
+  absl::Status CheckProcessLimit() override {
+    LauncherRequest request;
+    request.kind = LauncherRequest::Kind::kCheckProcessLimit;
+    const absl::StatusOr<Answer> answer = conversation_.Ask(request, {}, {});
+    if (!answer.ok()) return answer.status();
+    if (const int error = answer->reply.error_number) {
+      return Annotate(MakeError(ErrorCode::kUnavailable,
+                                "pid namespaces of this host keep no limit of their own"),
+                      std::generic_category().message(error));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status OwnFolder(int parent, const std::string& name) override {

@@ -61,6 +61,10 @@ class Launcher {
   // kSetupFailed when the namespaces themselves are refused.
   [[nodiscard]] virtual absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) = 0;
 
+  // Whether a pid namespace of this host keeps a limit of its own (`SandboxPlan::process_limit`),
+  // tried in one that is thrown away. Returns kUnavailable where it does not.
+  [[nodiscard]] virtual absl::Status CheckProcessLimit() = 0;
+
   // Begins a sandbox of the plan that waits for its command, and returns its channel without
   // waiting for anything: see ready_sandboxes.h, which speaks with it. `network` as for `Spawn`.
   // Returns kUnavailable when the launcher is gone.

@@ -36,6 +36,7 @@ struct LauncherRequest {
                   // removed when the process that is served dies.
     kMakeNetwork,  // One descriptor: the socket on which the new network's keeper serves
                    // (network_protocol.h). With `kWithGateway` it has two sides.
+    kCheckProcessLimit,  // Whether a plan may have a `process_limit`: no error.
   };
   Kind kind = Kind::kAddPlan;
   std::uint32_t plan_id = 0;

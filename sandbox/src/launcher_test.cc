@@ -111,6 +111,62 @@ TEST_CASE("nothing of the host's memory, environment or files is behind the sand
   CHECK(ran.output.rfind("cordon-launcher ", 0) == 0);
 }
 
+std::string HostsLargestProcessNumber() {
+  std::ifstream file("/proc/sys/kernel/pid_max");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_CASE("a pid namespace's own limit binds root, and the host's stays as it is") {
+  NEEDS_NAMESPACES();
+  const std::string before = HostsLargestProcessNumber();
+  const std::shared_ptr<Launcher> launcher = StartedLauncherOrFail();
+  const absl::Status keeps = launcher->CheckProcessLimit();
+  CHECK(HostsLargestProcessNumber() == before);
+  if (!keeps.ok()) CORDON_SKIP("pid-limit", std::string(keeps.message()));
+  SandboxPlan plan = SystemPlan();
+  const std::string act = std::string("exec 2>&1; ") + "i=0; while [ $i -lt 60 ]; do i=$((i+1)); " +
+                          "sleep 15 & echo made; done; wait";
+  plan.process_limit = 30;
+  const Ran ran = Run(*launcher, plan, Shell(act + "; echo all"));
+  CHECK(ran.output.find("all") == std::string::npos);
+  CHECK(std::count(ran.output.begin(), ran.output.end(), '\n') <= 31);
+  CHECK(std::count(ran.output.begin(), ran.output.end(), '\n') >= 28);
+  plan.process_limit = 100;
+  const Ran within = Run(*launcher, plan, Shell("sleep 0 & sleep 0 & wait; echo all"));
+  CHECK(within.output == "all\n");
+  CHECK(HostsLargestProcessNumber() == before);
+}
+
+TEST_CASE("the supervisor ends a tree that has more than it may, and says of what") {
+  NEEDS_NAMESPACES();
+  SandboxPlan plan = SystemPlan();
+  std::string act;
+  TreeLimit by = TreeLimit::kNone;
+  SECTION("threads") {
+    plan.watched.threads = 8;
+    act = "for i in 1 2 3 4 5 6 7 8 9; do sleep 15 & done; wait; echo over";
+    by = TreeLimit::kProcesses;
+  }
+  SECTION("memory") {
+    plan.watched.memory_bytes = 60 << 20;
+    act = "for i in 1 2 3; do (head -c 30m /dev/zero; sleep 15) | tail -c 30m & done; wait";
+    by = TreeLimit::kMemory;
+  }
+  SECTION("processor time") {
+    plan.watched.cpu_microseconds = 200'000;
+    act = "for i in 1 2 3; do (while :; do :; done) & done; wait; echo over";
+    by = TreeLimit::kCpuTime;
+  }
+  const Ran ran = Run(plan, act);
+  REQUIRE(ran.events.size() == 2);
+  CHECK(WIFSIGNALED(ran.events[1].wait_status));
+  CHECK(ran.events[1].ended_by == by);
+  CHECK(ran.output.find("over") == std::string::npos);
+  const Ran within = Run(plan, "sleep 0.2 & head -c 9m /dev/zero | tail -c 9m >/dev/null; wait");
+  CHECK(within.exit_code() == 0);
+  CHECK(within.events[1].ended_by == TreeLimit::kNone);
+}
+
 TEST_CASE("limits are set, and never above what the host has") {
   NEEDS_NAMESPACES();
   SandboxPlan plan = SystemPlan();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "spawn_event.h"
+#include "tree_limits.h"
 #include "view_op_kind.h"
 
 namespace cordon::internal {
@@ -80,9 +81,10 @@ struct SandboxPlan {
   // watched.
   std::string observer_program;
   std::vector<ResourceLimit> limits;
-  // Without namespaces, where RLIMIT_NPROC would count every process of the user: the supervisor
-  // ends a tree in which it finds more threads. 0: any number.
-  std::uint64_t watched_processes = 0;
+  // How many threads the command's tree may have, as a limit of its pid namespace, which must be
+  // known to keep one (`Launcher::CheckProcessLimit`); 0: none. With namespaces only.
+  std::uint64_t process_limit = 0;
+  TreeLimits watched;
   // Absolute host paths that must not exist when a command of this plan has ended. Removed when the
   // process that is served dies while one runs; else that is the library's business.
   std::vector<std::string> absent;

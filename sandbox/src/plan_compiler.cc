@@ -128,8 +128,9 @@ SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
   plan.landlock_rules = view.landlock_rules;
   plan.seccomp_program = inputs_.seccomp_program;
   plan.observer_program = inputs_.observer_program;
-  plan.limits = inputs_.limits;
-  plan.watched_processes = inputs_.watched_processes;
+  plan.limits = inputs_.limits.limits;
+  plan.process_limit = inputs_.limits.process_limit;
+  plan.watched = inputs_.limits.watched;
   for (const AbsentName& name : view.absent) plan.absent.push_back(name.path);
   return plan;
 }

@@ -20,6 +20,7 @@
 #include "plan.h"
 #include "ready_sandboxes.h"
 #include "registered_plan.h"
+#include "resource_limits.h"
 #include "view.h"
 
 namespace cordon::internal {
@@ -28,8 +29,7 @@ namespace cordon::internal {
 struct PlanInputs {
   Profile profile;
   ScratchFolders folders;
-  std::vector<ResourceLimit> limits;
-  std::uint64_t watched_processes = 0;  // See `SandboxPlan`.
+  CompiledLimits limits;
   std::string seccomp_program;
   std::string observer_program;
   int landlock_abi = 0;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "tree_limits.h"
+
 namespace cordon::internal::wire {
 
 inline constexpr std::uint32_t kPlanMark = 0x314c5043;     // "CPL1"
@@ -69,7 +71,8 @@ struct PlanHeader {
   Bytes seccomp;        // struct sock_filter, aligned to 8.
   Bytes observer;       // The same.
   List absent;          // Text
-  std::uint64_t watched_processes = 0;
+  std::uint64_t process_limit = 0;
+  TreeLimits watched;
   std::uint64_t landlock_handled_fs = 0;
   std::uint64_t landlock_handled_net = 0;
   std::uint64_t landlock_scoped = 0;

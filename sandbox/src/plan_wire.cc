@@ -125,7 +125,8 @@ absl::StatusOr<std::string> EncodePlan(const SandboxPlan& plan) {
   std::vector<wire::Text> absent;
   for (const std::string& path : plan.absent) absent.push_back(writer.Add(path));
   header.absent = writer.Add(absent);
-  header.watched_processes = plan.watched_processes;
+  header.process_limit = plan.process_limit;
+  header.watched = plan.watched;
   header.landlock_handled_fs = plan.landlock_handled_fs;
   header.landlock_handled_net = plan.landlock_handled_net;
   header.landlock_scoped = plan.landlock_scoped;

@@ -1,109 +1,138 @@
 #include "resource_limits.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
-#include <string>
 #include <utility>
+
+#include "absl/strings/str_format.h"
+#include "launcher.h"
 
 namespace cordon::internal {
 namespace {
 
-// pid 1 of the sandbox counts as one of its processes.
+// pid 1 of the sandbox counts as one of its user's processes.
 constexpr std::uint64_t kOwnProcesses = 1;
 
-struct Limit {
-  ResourceLimit resource_limit;
-  ReportEntry entry;  // `kEnforced` where it bounds the whole tree.
-};
-
-Limit MemoryLimit(std::uint64_t bytes) {
-  return {{RLIMIT_AS, bytes},
-          {"limits.memory", FeatureStatus::kNarrowed,
-           "the address space of each process is limited (RLIMIT_AS), not their sum: that needs a "
-           "delegated cgroup with the memory controller"}};
+std::string Watched(const char* what) {
+  return absl::StrFormat("the supervisor looks %d times a second and ends a tree that has more %s",
+                         kTreeLooksPerSecond, what);
 }
 
-Limit ProcessLimit(std::uint64_t processes, bool own_user_namespace, bool root) {
-  const ResourceLimit limit{RLIMIT_NPROC, processes + kOwnProcesses};
-  if (root) {
-    return {limit,
-            {"limits.processes", FeatureStatus::kUnenforced,
-             "the kernel binds root by no process limit (RLIMIT_NPROC): run as an ordinary user"}};
-  }
-  if (!own_user_namespace) {
-    return {limit,
-            {"limits.processes", FeatureStatus::kNarrowed,
-             "without a user namespace RLIMIT_NPROC counts every process of this user"}};
-  }
-  return {limit,
-          {"limits.processes", FeatureStatus::kEnforced,
-           "RLIMIT_NPROC in the sandbox's own user namespace; threads count"}};
+// Adds one limit to `compiled`. An entry is `kEnforced` where it bounds the whole tree.
+void AddMemory(std::uint64_t bytes, CompiledLimits& compiled) {
+  compiled.limits.push_back({RLIMIT_AS, bytes});
+  compiled.watched.memory_bytes = bytes;
+  compiled.entries.push_back(
+      {"limits.memory", FeatureStatus::kNarrowed,
+       "each process by the size of its address space (RLIMIT_AS); their sum: " +
+           Watched("anonymous and shared memory") +
+           ", so that for a moment there can be more, and what is in files of memory that no "
+           "process has mapped does not count"});
 }
 
-Limit CpuLimit(std::chrono::milliseconds time) {
+void AddProcesses(std::uint64_t processes, ProcessBound bound, CompiledLimits& compiled) {
+  switch (bound) {
+    case ProcessBound::kWatch:
+      compiled.watched.threads = processes;
+      compiled.entries.push_back(
+          {"limits.processes", FeatureStatus::kNarrowed,
+           Watched("threads") + ", so that for a moment there can be more: RLIMIT_NPROC does not "
+                                "bind root, and outside of a user namespace it counts every "
+                                "process of this user"});
+      return;
+    case ProcessBound::kUserNamespace:
+      compiled.limits.push_back({RLIMIT_NPROC, processes + kOwnProcesses});
+      compiled.entries.push_back({"limits.processes", FeatureStatus::kEnforced,
+                                  "RLIMIT_NPROC in the sandbox's own user namespace; threads "
+                                  "count"});
+      return;
+    case ProcessBound::kPidNamespace:
+      compiled.process_limit = processes;
+      compiled.entries.push_back({"limits.processes", FeatureStatus::kEnforced,
+                                  "the process numbers of the sandbox's own pid namespace "
+                                  "(kernel.pid_max); threads count"});
+      return;
+  }
+}
+
+void AddCpuTime(std::chrono::milliseconds time, CompiledLimits& compiled) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(time);
-  return {{RLIMIT_CPU, static_cast<std::uint64_t>(seconds.count())},
-          {"limits.cpu_time", FeatureStatus::kNarrowed,
-           "in whole seconds, for each process (RLIMIT_CPU), not for their sum"}};
+  compiled.limits.push_back({RLIMIT_CPU, static_cast<std::uint64_t>(seconds.count())});
+  compiled.watched.cpu_microseconds =
+      static_cast<std::uint64_t>(std::chrono::microseconds(time).count());
+  compiled.entries.push_back(
+      {"limits.cpu_time", FeatureStatus::kNarrowed,
+       "each process in whole seconds (RLIMIT_CPU); their sum: " + Watched("processor time") +
+           "; a process whose end its parent ignores counts only while it lives"});
 }
 
 // The limit is inherited and cannot be raised without capabilities, so it holds in every process.
-Limit FileSizeLimit(std::uint64_t bytes) {
-  return {{RLIMIT_FSIZE, bytes},
-          {"limits.file_size", FeatureStatus::kEnforced,
-           "no process can make a file larger (RLIMIT_FSIZE)"}};
+void AddFileSize(std::uint64_t bytes, CompiledLimits& compiled) {
+  compiled.limits.push_back({RLIMIT_FSIZE, bytes});
+  compiled.entries.push_back({"limits.file_size", FeatureStatus::kEnforced,
+                              "no process can make a file larger (RLIMIT_FSIZE)"});
+}
+
+bool KeepsOwnProcessLimit(const std::string& fallback_directory) {
+  const absl::StatusOr<std::shared_ptr<Launcher>> launcher = Launcher::Start(fallback_directory);
+  if (!launcher.ok()) return false;
+  const bool keeps = (*launcher)->CheckProcessLimit().ok();
+  (*launcher)->Stop();
+  return keeps;
 }
 
 }  // namespace
 
-CompiledLimits CompileLimits(const Limits& limits, bool own_user_namespace, bool root) {
-  std::vector<Limit> set;
-  if (limits.memory_bytes.has_value()) set.push_back(MemoryLimit(*limits.memory_bytes));
-  if (limits.processes.has_value()) {
-    set.push_back(ProcessLimit(*limits.processes, own_user_namespace, root));
-  }
-  if (limits.cpu_time.has_value()) set.push_back(CpuLimit(*limits.cpu_time));
-  if (limits.file_size_bytes.has_value()) set.push_back(FileSizeLimit(*limits.file_size_bytes));
-
+CompiledLimits CompileLimits(const Limits& limits, ProcessBound bound) {
   CompiledLimits compiled;
-  compiled.whole_tree = !set.empty() && std::all_of(set.begin(), set.end(), [](const Limit& limit) {
-    return limit.entry.status == FeatureStatus::kEnforced;
-  });
-  for (Limit& limit : set) {
-    // One guarantee speaks for all limits: without it none may be called enforced.
-    if (!compiled.whole_tree && limit.entry.status == FeatureStatus::kEnforced) {
-      limit.entry.status = FeatureStatus::kNarrowed;
-      limit.entry.detail += "; other limits of this profile do not hold for the whole tree";
-    }
-    compiled.limits.push_back(limit.resource_limit);
-    compiled.entries.push_back(std::move(limit.entry));
-  }
-  if (set.empty()) {
+  if (limits.memory_bytes.has_value()) AddMemory(*limits.memory_bytes, compiled);
+  if (limits.processes.has_value()) AddProcesses(*limits.processes, bound, compiled);
+  if (limits.cpu_time.has_value()) AddCpuTime(*limits.cpu_time, compiled);
+  if (limits.file_size_bytes.has_value()) AddFileSize(*limits.file_size_bytes, compiled);
+  if (compiled.entries.empty()) {
     compiled.entries.push_back({"limits", FeatureStatus::kUnenforced, "the profile sets no limit"});
+    return compiled;
+  }
+  compiled.whole_tree = std::all_of(
+      compiled.entries.begin(), compiled.entries.end(),
+      [](const ReportEntry& entry) { return entry.status == FeatureStatus::kEnforced; });
+  if (compiled.whole_tree) return compiled;
+  for (ReportEntry& entry : compiled.entries) {
+    // One guarantee speaks for all limits: without it none may be called enforced.
+    if (entry.status != FeatureStatus::kEnforced) continue;
+    entry.status = FeatureStatus::kNarrowed;
+    entry.detail += "; other limits of this profile do not hold for the whole tree";
   }
   return compiled;
 }
 
-CompiledLimits CompileLimitsOnHost(const Limits& limits) {
-  Limits others = limits;
-  others.processes.reset();
-  CompiledLimits compiled = CompileLimits(others, false, false);
-  if (!limits.processes.has_value()) return compiled;
-  const bool alone = others == Limits{};
-  if (alone) compiled.entries.clear();  // "The profile sets no limit."
-  compiled.whole_tree = false;
-  for (ReportEntry& entry : compiled.entries) {
-    if (entry.status == FeatureStatus::kEnforced) entry.status = FeatureStatus::kNarrowed;
+ProcessBound BoundInNamespaces(const Limits& limits, const std::string& fallback_directory) {
+  if (geteuid() != 0 || !limits.processes.has_value()) return ProcessBound::kUserNamespace;
+  static const bool keeps = KeepsOwnProcessLimit(fallback_directory);
+  return keeps ? ProcessBound::kPidNamespace : ProcessBound::kWatch;
+}
+
+ReportEntry EndedByEntry(TreeLimit limit) {
+  const auto entry = [](const char* what, const char* option) {
+    return ReportEntry{"limits.ended_by", FeatureStatus::kNarrowed,
+                       absl::StrFormat("the command was ended, since its processes together had "
+                                       "more %s than its limit; %s allows more",
+                                       what, option)};
+  };
+  switch (limit) {
+    case TreeLimit::kNone:
+      break;
+    case TreeLimit::kProcesses:
+      return entry("threads", "--pids");
+    case TreeLimit::kMemory:
+      return entry("memory", "--memory");
+    case TreeLimit::kCpuTime:
+      return entry("processor time", "--cpu-time");
   }
-  compiled.watched_processes = *limits.processes;
-  compiled.entries.push_back(
-      {"limits.processes", FeatureStatus::kNarrowed,
-       "the supervisor looks at the tree 20 times a second and kills it when there are more; for a "
-       "moment there can be (RLIMIT_NPROC would count every process of this user)"});
-  return compiled;
+  return entry("of something", "the profile");
 }
 
 }  // namespace cordon::internal

@@ -1,8 +1,11 @@
-// Resource limits by setrlimit(2): what the launcher applies, and what may honestly be said of it.
+// The limits of a profile: what the launcher applies, by which mechanism, and what may honestly be
+// said of it.
 
 #ifndef CORDON_SANDBOX_SRC_RESOURCE_LIMITS_H_
 #define CORDON_SANDBOX_SRC_RESOURCE_LIMITS_H_
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cordon/sdk/enforcement_report.h"
@@ -11,22 +14,32 @@
 
 namespace cordon::internal {
 
+// What can hold a limit on the number of processes.
+enum class ProcessBound : std::uint8_t {
+  kWatch,          // The supervisor, which looks at the tree.
+  kUserNamespace,  // RLIMIT_NPROC, in the sandbox's own user namespace (user_namespaces(7), Linux
+                   // 5.14). It never binds the initial namespace's uid 0 (getrlimit(2)).
+  kPidNamespace,   // `SandboxPlan::process_limit`.
+};
+
 struct CompiledLimits {
   std::vector<ResourceLimit> limits;
-  std::uint64_t watched_processes = 0;  // See `SandboxPlan`.
+  std::uint64_t process_limit = 0;  // See `SandboxPlan`.
+  TreeLimits watched;
   // At least one limit is set, and each bounds the whole tree: the `resource_limits` guarantee.
   bool whole_tree = false;
   std::vector<ReportEntry> entries;
 };
 
-// `own_user_namespace`: the command runs in one, so that RLIMIT_NPROC counts its tree alone
-// (user_namespaces(7), Linux 5.14). `root`: the calling user is the initial namespace's uid 0,
-// which that limit never binds (getrlimit(2)).
-[[nodiscard]] CompiledLimits CompileLimits(const Limits& limits, bool own_user_namespace,
-                                           bool root);
+[[nodiscard]] CompiledLimits CompileLimits(const Limits& limits, ProcessBound bound);
 
-// For the landlock tier: there the supervisor watches the number of processes.
-[[nodiscard]] CompiledLimits CompileLimitsOnHost(const Limits& limits);
+// The best bound for commands of the namespaces tier. For root a pid namespace is tried out, once
+// per process and in a launcher of its own (`fallback_directory`: see `Launcher::Start`).
+[[nodiscard]] ProcessBound BoundInNamespaces(const Limits& limits,
+                                             const std::string& fallback_directory);
+
+// What ended a tree, as an entry for the report of its run. Not for `kNone`.
+[[nodiscard]] ReportEntry EndedByEntry(TreeLimit limit);
 
 }  // namespace cordon::internal
 

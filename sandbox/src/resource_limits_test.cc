@@ -18,7 +18,7 @@ bool AnyEnforced(const CompiledLimits& compiled) {
 }
 
 TEST_CASE("a profile without limits gets none, and the guarantee is not claimed") {
-  const CompiledLimits compiled = CompileLimits({}, true, false);
+  const CompiledLimits compiled = CompileLimits({}, ProcessBound::kUserNamespace);
   CHECK(compiled.limits.empty());
   CHECK_FALSE(compiled.whole_tree);
   REQUIRE(compiled.entries.size() == 1);
@@ -29,7 +29,7 @@ TEST_CASE("limits that hold for the whole tree carry the guarantee") {
   Limits limits;
   limits.processes = 40;
   limits.file_size_bytes = 1000;
-  const CompiledLimits compiled = CompileLimits(limits, true, false);
+  const CompiledLimits compiled = CompileLimits(limits, ProcessBound::kUserNamespace);
   CHECK(compiled.whole_tree);
   REQUIRE(compiled.limits.size() == 2);
   CHECK(compiled.limits[0].resource == RLIMIT_NPROC);
@@ -42,27 +42,42 @@ TEST_CASE("one limit that holds per process only takes the guarantee from all") 
   limits.file_size_bytes = 1000;
   SECTION("memory") { limits.memory_bytes = 1 << 20; }
   SECTION("processor time") { limits.cpu_time = milliseconds(1500); }
-  const CompiledLimits compiled = CompileLimits(limits, true, false);
+  const CompiledLimits compiled = CompileLimits(limits, ProcessBound::kUserNamespace);
   CHECK(compiled.limits.size() == 2);
   CHECK_FALSE(compiled.whole_tree);
   CHECK_FALSE(AnyEnforced(compiled));
 }
 
-TEST_CASE("a process limit is not claimed for root, nor without a user namespace") {
+TEST_CASE("a process limit is claimed where the kernel holds it, not where it is looked after") {
   Limits limits;
   limits.processes = 40;
-  CHECK(CompileLimits(limits, true, false).whole_tree);
-  for (const CompiledLimits& compiled :
-       {CompileLimits(limits, true, true), CompileLimits(limits, false, false)}) {
-    CHECK_FALSE(compiled.whole_tree);
-    CHECK_FALSE(AnyEnforced(compiled));
-  }
+  CHECK(CompileLimits(limits, ProcessBound::kUserNamespace).whole_tree);
+  const CompiledLimits numbered = CompileLimits(limits, ProcessBound::kPidNamespace);
+  CHECK(numbered.whole_tree);
+  CHECK(numbered.process_limit == 40);
+  CHECK(numbered.watched == TreeLimits{});
+  const CompiledLimits watched = CompileLimits(limits, ProcessBound::kWatch);
+  CHECK_FALSE(watched.whole_tree);
+  CHECK_FALSE(AnyEnforced(watched));
+  CHECK(watched.limits.empty());
+  CHECK(watched.watched.threads == 40);
+}
+
+TEST_CASE("memory and processor time are limited for each process, and watched for all") {
+  Limits limits;
+  limits.memory_bytes = 1 << 20;
+  limits.cpu_time = milliseconds(1500);
+  const CompiledLimits compiled = CompileLimits(limits, ProcessBound::kUserNamespace);
+  CHECK(compiled.limits.size() == 2);
+  CHECK(compiled.watched.memory_bytes == 1 << 20);
+  CHECK(compiled.watched.cpu_microseconds == 1'500'000);
+  CHECK(compiled.watched.threads == 0);
 }
 
 TEST_CASE("processor time is rounded up to whole seconds, never down to none") {
   Limits limits;
   limits.cpu_time = milliseconds(1);
-  CHECK(CompileLimits(limits, true, false).limits[0].value == 1);
+  CHECK(CompileLimits(limits, ProcessBound::kUserNamespace).limits[0].value == 1);
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "tree_limits.h"
+
 namespace cordon::internal {
 
 // Steps of the set-up, in their order; `Step` and errno come back when one fails.
@@ -49,6 +51,7 @@ struct SpawnEvent {
   };
   Kind kind = Kind::kFailed;
   Step step = Step::kNone;
+  TreeLimit ended_by = TreeLimit::kNone;  // Of a kEnded: the limit that ended the tree.
   std::int32_t error_number = 0;
   std::int32_t wait_status = 0;         // Of the command, as wait(2).
   std::uint64_t wall_microseconds = 0;  // From the command's start to its end.

@@ -2,12 +2,13 @@
 
 namespace cordon::internal {
 
-SandboxPlan UnconfinedPlan(const std::vector<ResourceLimit>& limits) {
+SandboxPlan UnconfinedPlan(const CompiledLimits& limits) {
   SandboxPlan plan;
   plan.confined = false;
   plan.namespaces = false;
   plan.host_network = true;
-  plan.limits = limits;
+  plan.limits = limits.limits;
+  plan.watched = limits.watched;
   return plan;
 }
 

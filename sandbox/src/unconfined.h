@@ -4,15 +4,13 @@
 #ifndef CORDON_SANDBOX_SRC_UNCONFINED_H_
 #define CORDON_SANDBOX_SRC_UNCONFINED_H_
 
-#include <vector>
-
 #include "cordon/sdk/enforcement_report.h"
 #include "plan.h"
 #include "resource_limits.h"
 
 namespace cordon::internal {
 
-[[nodiscard]] SandboxPlan UnconfinedPlan(const std::vector<ResourceLimit>& limits);
+[[nodiscard]] SandboxPlan UnconfinedPlan(const CompiledLimits& limits);
 
 // Level none; nothing but `env_scrub` is claimed.
 [[nodiscard]] CompileReport UnconfinedReport(const CompiledLimits& limits);

@@ -1,5 +1,6 @@
 // Limits of a run: what is enforced works, and what is not is said.
 
+#include <algorithm>
 #include <string>
 
 #include "integration/support/cordon_run.h"
@@ -82,7 +83,7 @@ for pid in children: os.kill(pid, signal.SIGKILL)
       .Status(0)
       .OutIs("made all\n");
   const CordonRun run = RunInside(ground, {"--pids", "40", "--", "python3", "forks.py"});
-  if (Has(run.out, "made all")) {
+  if (Has(run.out, "made all") || run.out.empty()) {  // Not held, or watched and ended.
     CHECK(RunningAsRoot());
     CHECK(run.report["guarantees"]["resource_limits"] == false);
     CHECK(EntryOf(run, "limit") != "enforced");
@@ -91,6 +92,125 @@ for pid in children: os.kill(pid, signal.SIGKILL)
     const int made = std::stoi(run.out.substr(run.out.rfind(' ')));
     CHECK(made >= 20);
     CHECK(made <= 40);
+  }
+}
+
+std::string EndedBy(const CordonRun& run) {
+  for (const auto& entry : run.report["entries"]) {
+    if (entry["feature"] == "limits.ended_by") return entry["detail"];
+  }
+  return "";
+}
+
+// Each process makes two more, in sessions of their own, and says so.
+constexpr const char* kBomb = R"(
+import os, sys, time
+log = os.open("made", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+depth = 0
+while depth < 6:
+    depth += 1
+    try:
+        if os.fork() == 0:
+            os.setsid()
+            os.write(log, b"x\n")
+    except OSError:
+        os.write(log, b"refused\n")
+time.sleep(2)
+)";
+
+TEST_CASE("a fork bomb never has more processes than its limit where that is claimed") {
+  const Ground ground;
+  ground.MakeFile("bomb.py", kBomb);
+  (void)Control(ground, "python3 bomb.py; sleep 1");
+  const std::string free = ground.Read("made");
+  CHECK(std::count(free.begin(), free.end(), 'x') == 63);
+  ground.MakeFile("made", "");
+  const CordonRun run = RunInside(ground, {"--pids", "20", "--", "python3", "bomb.py"});
+  if (!run.report["guarantees"]["resource_limits"].get<bool>()) {
+    CORDON_SKIP("pid-limit", "nothing holds a process limit here, and the report says so");
+  }
+  const std::string made = ground.Read("made");
+  CHECK(Has(made, "refused"));
+  CHECK(std::count(made.begin(), made.end(), 'x') <= 19);
+  CHECK(std::count(made.begin(), made.end(), 'x') >= 10);
+}
+
+// Processes that hold so many MiB each, at the same time.
+constexpr const char* kHold = R"(
+import os, sys, time
+for _ in range(int(sys.argv[2])):
+    if os.fork() == 0:
+        block = bytearray(int(sys.argv[1]) << 20)
+        for i in range(0, len(block), 4096): block[i] = 1
+        time.sleep(float(sys.argv[3]))
+        os._exit(0)
+for _ in range(int(sys.argv[2])): os.wait()
+print("all held")
+)";
+
+TEST_CASE("processes that hold too much memory together are ended, and the report says why") {
+  const Ground ground;
+  ground.MakeFile("hold.py", kHold);
+  CHECK(Control(ground, "python3 hold.py 100 4 1") == "all held\n");
+  for (const char* backend : {"namespaces", "landlock"}) {
+    CAPTURE(backend);
+    const auto run = [&](const std::string& each, const std::string& seconds_held) {
+      return RunInside(ground, {"--backend", backend, "--memory", "300m", "--", "python3",
+                                "hold.py", each, "4", seconds_held});
+    };
+    Expect(run("20", "0.5")).Status(0).OutIs("all held\n");
+    const CordonRun over = run("100", "15");
+    Expect(over).Status(137).NoOut("held").Err("memory").Below(seconds(14));
+    CHECK(Has(EndedBy(over), "memory"));
+    CHECK(EntryOf(over, "limits.memory") == "narrowed");
+    CHECK(over.report["guarantees"]["resource_limits"] == false);
+  }
+}
+
+TEST_CASE("memory that processes share counts once") {
+  const Ground ground;
+  ground.MakeFile("share.py", R"(
+import os, time
+block = bytearray(100 << 20)
+for i in range(0, len(block), 4096): block[i] = 1
+for _ in range(6):
+    if os.fork() == 0:
+        time.sleep(0.7)
+        os._exit(0)
+for _ in range(6): os.wait()
+print("all shared")
+)");
+  for (const char* backend : {"namespaces", "landlock"}) {
+    CAPTURE(backend);
+    Expect(
+        RunInside(ground, {"--backend", backend, "--memory", "300m", "--", "python3", "share.py"}))
+        .Status(0)
+        .OutIs("all shared\n");
+  }
+}
+
+TEST_CASE("processor time is limited for all processes together") {
+  const Ground ground;
+  ground.MakeFile("spin.py", R"(
+import os, sys, time
+for _ in range(4):
+    if os.fork() == 0:
+        while time.process_time() < float(sys.argv[1]): pass
+        os._exit(0)
+for _ in range(4): os.wait()
+print("all spun")
+)");
+  CHECK(Control(ground, "python3 spin.py 0.7") == "all spun\n");
+  for (const char* backend : {"namespaces", "landlock"}) {
+    CAPTURE(backend);
+    const auto run = [&](const char* each) {
+      return RunInside(
+          ground, {"--backend", backend, "--cpu-time", "1s", "--", "python3", "spin.py", each});
+    };
+    Expect(run("0.05")).Status(0).OutIs("all spun\n");
+    const CordonRun over = run("0.7");
+    Expect(over).Status(137).NoOut("spun").Err("processor time");
+    CHECK(Has(EndedBy(over), "processor time"));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "launcher/directory.h"
 #include "launcher/fd.h"
+#include "launcher/process_memory.h"
 #include "launcher/text.h"
 
 namespace cordon::launcher {
@@ -13,20 +14,27 @@ struct Process {
   int pid;
   int parent;
   int threads;
+  std::uint64_t ticks;  // Of processor time, with that of the children it has waited for.
   bool below;
 };
+
+// What /proc counts processor time in, on every architecture that is served: sysconf(_SC_CLK_TCK).
+constexpr std::uint64_t kMicrosecondsPerTick = 10'000;
 
 // What is not used of it costs no memory.
 constexpr int kMaxProcesses = 65536;
 Process processes[kMaxProcesses];
+int listed = 0;
 
 bool IsDigit(char byte) { return byte >= '0' && byte <= '9'; }
 
-int ParseNumber(const char* text) {
-  int value = 0;
-  while (IsDigit(*text)) value = value * 10 + (*text++ - '0');
+std::uint64_t ParseLong(const char* text) {
+  std::uint64_t value = 0;
+  while (IsDigit(*text)) value = value * 10 + static_cast<std::uint64_t>(*text++ - '0');
   return value;
 }
+
+int ParseNumber(const char* text) { return static_cast<int>(ParseLong(text)); }
 
 // The text after the `count`th blank; empty when there are fewer.
 const char* After(const char* text, int count) {
@@ -36,10 +44,10 @@ const char* After(const char* text, int count) {
   return text;
 }
 
-// From /proc/PID/stat: the fourth field and the twentieth. The second is a name in parentheses,
-// with any bytes in it.
+// From /proc/PID/stat (proc_pid_stat(5)): the fields 4, 14 to 17 and 20. The second is a name in
+// parentheses, with any bytes in it.
 Process Look(const char* pid) {
-  Process process = {ParseNumber(pid), 0, 0, false};
+  Process process = {ParseNumber(pid), 0, 0, 0, false};
   TextBuffer<64> path;
   path.Add("/proc/").Add(pid).Add("/stat");
   const Fd file(Call(__NR_openat, AT_FDCWD, path.get(), O_RDONLY | O_CLOEXEC));
@@ -54,6 +62,7 @@ Process Look(const char* pid) {
   if (after_name == nullptr) return process;
   process.parent = ParseNumber(After(after_name, 2));
   process.threads = ParseNumber(After(after_name, 18));
+  for (int field = 12; field < 16; ++field) process.ticks += ParseLong(After(after_name, field));
   return process;
 }
 
@@ -76,38 +85,56 @@ bool IsBelow(int pid, int count) {
   return false;
 }
 
-// Lists all processes and marks those below this one. Returns how many were listed.
-int MarkDescendants() {
+// Lists all processes and marks those below this one.
+void MarkDescendants() {
   const int self = static_cast<int>(Call(__NR_getpid));
-  const int count = ListProcesses();
+  listed = ListProcesses();
   for (bool more = true; more;) {
     more = false;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < listed; ++i) {
       Process& process = processes[i];
       if (process.below || process.pid == self) continue;
-      process.below = process.parent == self || IsBelow(process.parent, count);
+      process.below = process.parent == self || IsBelow(process.parent, listed);
       more = more || process.below;
     }
   }
-  return count;
+}
+
+// Calls `visit` with what `MarkDescendants` has found.
+template <typename Visit>
+void ForDescendants(Visit visit) {
+  for (int i = 0; i < listed; ++i) {
+    if (processes[i].below) visit(processes[i]);
+  }
 }
 
 }  // namespace
 
 void SignalDescendants(int signal) {
-  const int count = MarkDescendants();
-  for (int i = 0; i < count; ++i) {
-    if (processes[i].below) Call(__NR_kill, processes[i].pid, signal);
-  }
+  MarkDescendants();
+  ForDescendants([signal](const Process& process) { Call(__NR_kill, process.pid, signal); });
 }
 
-std::uint64_t CountDescendants() {
-  const int count = MarkDescendants();
-  std::uint64_t threads = 0;
-  for (int i = 0; i < count; ++i) {
-    if (processes[i].below) threads += static_cast<std::uint64_t>(processes[i].threads);
-  }
-  return threads;
+TreeUse MeasureDescendants() {
+  MarkDescendants();
+  TreeUse use;
+  ForDescendants([&use](const Process& process) {
+    use.threads += static_cast<std::uint64_t>(process.threads);
+    use.cpu_microseconds += process.ticks * kMicrosecondsPerTick;
+  });
+  return use;
+}
+
+std::uint64_t MemoryOfDescendants(std::uint64_t limit) {
+  std::uint64_t coarse = 0;
+  ForDescendants([&coarse](const Process& process) { coarse += MemoryOf(process.pid); });
+  if (coarse <= limit) return coarse;
+  std::uint64_t exact = 0;
+  ForDescendants([&exact](const Process& process) {
+    // As after vfork(2): what the parent has was counted with the parent.
+    if (!ShareMemory(process.pid, process.parent)) exact += ShareOfMemory(process.pid);
+  });
+  return exact;
 }
 
 }  // namespace cordon::launcher

@@ -11,6 +11,7 @@
 #include "launcher/message.h"
 #include "launcher/network.h"
 #include "launcher/plan_reader.h"
+#include "launcher/process_limit.h"
 #include "launcher/process_state.h"
 #include "launcher/spawn.h"
 #include "launcher/supervisor.h"
@@ -169,6 +170,8 @@ class Launcher {
         return OwnFolder(received);
       case LauncherRequest::Kind::kMakeNetwork:
         return MakeNetwork(received);
+      case LauncherRequest::Kind::kCheckProcessLimit:
+        return {CheckProcessLimit(identity_)};
       case LauncherRequest::Kind::kPrepare:
       case LauncherRequest::Kind::kRunning:
       case LauncherRequest::Kind::kTidied:

@@ -10,6 +10,7 @@
 #include "launcher/loopback.h"
 #include "launcher/mount.h"
 #include "launcher/network.h"
+#include "launcher/process_limit.h"
 #include "launcher/process_state.h"
 #include "launcher/ready.h"
 #include "launcher/supervisor.h"
@@ -88,6 +89,7 @@ Outcome SetUp(const Spawn& spawn) {
   if (namespaces) {
     // The ids of before: inside, until they are mapped, everybody is nobody.
     if (Outcome o = EnterNamespaces(spawn, spawn.identity); !o.ok()) return o;
+    if (const int error = LimitProcesses(plan.process_limit)) return At(Step::kLimits, error);
   }
   if (plan.confined != 0) {
     if (Outcome o = GiveUpPrivileges(namespaces); !o.ok()) return o;
@@ -120,7 +122,7 @@ Outcome SetUp(const Spawn& spawn) {
   Supervised supervised;
   supervised.channel = spawn.channel;
   supervised.launcher = spawn.launcher;
-  supervised.watched_processes = spawn.plan.header->watched_processes;
+  supervised.limits = spawn.plan.header->watched;
   supervised.command = started.pid;
   supervised.started_microseconds = started.started_microseconds;
   supervised.is_init = spawn.plan.header->namespaces != 0;

@@ -12,6 +12,7 @@
 #include "launcher/message.h"
 #include "launcher/process_state.h"
 #include "launcher/text.h"
+#include "launcher/tree_watch.h"
 
 namespace cordon::launcher {
 namespace {
@@ -24,24 +25,22 @@ constexpr int kChannel = 0;
 constexpr int kSignals = 1;
 constexpr int kLauncher = 2;
 
-constexpr std::uint64_t kNever = ~std::uint64_t{0};
+constexpr std::uint64_t kNever = TreeWatch::kNever;
 // How long what cannot be killed (another user's, in uninterruptible sleep) is waited for.
 constexpr std::uint64_t kReapMicroseconds = 5'000'000;
 
-// How often the size of the tree is looked at, where it is limited like that.
-constexpr std::uint64_t kLookMicroseconds = 50'000;
-
 class Supervisor {
  public:
-  explicit Supervisor(const Supervised& supervised) : supervised_(supervised) {}
+  explicit Supervisor(const Supervised& supervised)
+      : supervised_(supervised), watch_(supervised.limits) {}
 
   [[noreturn]] void Run() {
     HoldOnlyWhatIsNeeded();
     Report(SpawnEvent::Kind::kStarted);
     for (;;) {
       if (NowMicroseconds() >= kill_at_) KillTree();
-      Wait(NextDeadline());
-      if (IsOverLimit()) SignalTree(SIGKILL);
+      Wait(kill_at_ < watch_.next() ? kill_at_ : watch_.next());
+      if (watch_.Look() != TreeLimit::kNone) SignalTree(SIGKILL);
       if (launcher_gone_) Abandon();
       ReadControls();
       ReapUntilCommandEnds();
@@ -63,16 +62,6 @@ class Supervisor {
                       MakeDescriptor(static_cast<int>(launcher), kLauncher) == 0;
     if (!held) Exit(1);
     CloseFrom(kLauncher + 1);
-  }
-
-  [[nodiscard]] std::uint64_t NextDeadline() const {
-    if (supervised_.watched_processes == 0) return kill_at_;
-    const std::uint64_t look = NowMicroseconds() + kLookMicroseconds;
-    return look < kill_at_ ? look : kill_at_;
-  }
-
-  [[nodiscard]] bool IsOverLimit() const {
-    return supervised_.watched_processes != 0 && CountDescendants() > supervised_.watched_processes;
   }
 
   // Until something happened or `deadline` has come.
@@ -172,6 +161,7 @@ class Supervisor {
     event.kind = kind;
     event.wait_status = wait_status_;
     event.wall_microseconds = wall_microseconds_;
+    event.ended_by = watch_.exceeded();
     if (kind == SpawnEvent::Kind::kEnded) AddUsage(&event);
     Send(kChannel, &event, sizeof(event));
   }
@@ -186,6 +176,7 @@ class Supervisor {
   }
 
   const Supervised supervised_;
+  TreeWatch watch_;
   std::uint64_t kill_at_ = kNever;
   bool channel_ready_ = false;
   bool launcher_gone_ = false;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "launcher/outcome.h"
+#include "tree_limits.h"
 
 namespace cordon::launcher {
 
@@ -17,8 +18,7 @@ struct Supervised {
   std::uint64_t started_microseconds = 0;
   // Whether this is pid 1 of a namespace; else a subreaper, which looks for its descendants.
   bool is_init = true;
-  // Of a subreaper: more threads than this in the tree end it; 0: any number.
-  std::uint64_t watched_processes = 0;
+  internal::TreeLimits limits;
 };
 
 // Reports the start, and at last the end. All signals are blocked; takes over all descriptors.

@@ -135,6 +135,13 @@ void SayWhatWasRefused(const RunResult& result) {
   }
 }
 
+// The status alone would look like a crash of the command's own.
+void SayWhichLimitEnded(const RunResult& result) {
+  for (const ReportEntry& entry : result.report.entries) {
+    if (entry.feature == "limits.ended_by") PrintError(entry.detail);
+  }
+}
+
 int ExitStatus(const RunResult& result) {
   switch (result.outcome.kind) {
     case Outcome::Kind::kTimedOut:
@@ -192,6 +199,7 @@ class RunCommandLine {
     facts_.result = *result;
     facts_.compile = result->report;
     if (!options_.quiet) SayWhatWasRefused(*result);
+    if (!options_.quiet) SayWhichLimitEnded(*result);
     // A refusal is told in one line, so that this is said of what ran.
     for (const ReportEntry& entry : facts_.extra_entries) {
       if (entry.feature == "rules" && !options_.quiet) PrintError(entry.detail);
