@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "families.h"
+#include "wrappers.h"
 
 namespace cordon::internal {
 namespace {
@@ -130,9 +131,51 @@ constexpr std::string_view kNeverRunOthers[] = {
     "basename", "cat",  "cut",  "dirname", "echo",  "grep", "head", "ls", "mkdir",
     "printf",   "stat", "tail", "test",    "touch", "tr",   "wc",   "du", "uniq"};
 
+// Families that do no more than read, whatever options they are given.
+constexpr std::string_view kReadOnlyWithAnyOption[] = {
+    "basename", "cat",     "cut",  "dirname", "du", "echo", "grep", "head",     "ls",
+    "md5sum",   "sha1sum", "stat", "tail",    "wc", "cmp",  "tac",  "realpath", "sha256sum"};
+
 bool HasUnknownArgument(const SimpleCommand& command) {
   return std::any_of(command.words.begin() + 1, command.words.end(),
                      [](const ShellWord& word) { return !word.exact && !word.glob; });
+}
+
+bool HasWordsFromInput(const SimpleCommand& command) {
+  return std::any_of(command.words.begin(), command.words.end(),
+                     [](const ShellWord& word) { return word.from_input; });
+}
+
+// Variables that change what a program prints or how much it checks, never what it runs or where it
+// writes.
+constexpr std::string_view kHarmlessVariables[] = {
+    "CARGO_TERM_COLOR", "CI",       "CLICOLOR",         "COLUMNS",        "FORCE_COLOR",
+    "GTEST_COLOR",      "LANG",     "LC_ALL",           "LC_COLLATE",     "LC_CTYPE",
+    "LC_MESSAGES",      "NODE_ENV", "NO_COLOR",         "PYTHONHASHSEED", "PYTHONUNBUFFERED",
+    "RUST_BACKTRACE",   "RUST_LOG", "SOURCE_DATE_EPOCH"};
+
+bool HasHarmlessVariables(const SimpleCommand& command) {
+  return std::all_of(command.assigned_names.begin(), command.assigned_names.end(),
+                     [](const std::string& name) { return IsOneOf(kHarmlessVariables, name); });
+}
+
+FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName& family,
+                                  bool sets_variables);
+
+// In what a wrapper runs. Variables reach it, and may make of it something else.
+FamilyFinding FindInside(const ShellText& inner, const FamilyName& family, bool sets_variables) {
+  FamilyFinding found;
+  for (const SimpleCommand& command : inner.commands) {
+    const bool has_variables = sets_variables || SetsVariables(inner) ||
+                               !command.assigned_names.empty() || HasWordsFromInput(command);
+    FamilyFinding here = FindInSimpleCommand(command, family, has_variables);
+    if (here.hit == FamilyHit::kNo && !HasHarmlessVariables(command)) {
+      here = Might("`" + command.wrappers.back() + "` runs it with other variables");
+    }
+    if (here.hit == FamilyHit::kYes) return here;
+    if (here.hit == FamilyHit::kMight && found.hit == FamilyHit::kNo) found = std::move(here);
+  }
+  return found;
 }
 
 FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName& family,
@@ -141,13 +184,17 @@ FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName
   if (!command.words[0].exact) return Might("the program is only known when it runs");
   const std::string_view program = BaseName(command.words[0].text);
   if (program == family.program) return FindSubcommand(command, family);
+  if (const std::optional<ShellText> inner = Unwrap(command)) {
+    return FindInside(*inner, family, sets_variables);
+  }
   if (RunsOthers(program)) return Might("`" + std::string(program) + "` runs other programs");
   if (program == "find" && FindRunsOthers(command)) return Might("`find` runs other programs");
   if (IsOneOf(kInterpreters, WithoutVersion(program)) && InterpretsArguments(command)) {
     return Might("`" + std::string(program) + "` runs a program from its arguments or input");
   }
-  if (sets_variables && HasUnknownArgument(command) && !IsOneOf(kNeverRunOthers, program)) {
-    return Might("an argument is a variable that it sets");
+  if (sets_variables && HasUnknownArgument(command) && !IsOneOf(kNeverRunOthers, program) &&
+      !IsOneOf(kReadOnlyWithAnyOption, program)) {
+    return Might("an argument is only known when it runs");
   }
   if (IsInert(command)) return {};
   const auto mentions = [&family](const ShellWord& word) {
@@ -158,14 +205,6 @@ FamilyFinding FindInSimpleCommand(const SimpleCommand& command, const FamilyName
   }
   return {};
 }
-
-// Variables that change what a program prints or how much it checks, never what it runs or where it
-// writes.
-constexpr std::string_view kHarmlessVariables[] = {
-    "CARGO_TERM_COLOR", "CI",       "CLICOLOR",         "COLUMNS",        "FORCE_COLOR",
-    "GTEST_COLOR",      "LANG",     "LC_ALL",           "LC_COLLATE",     "LC_CTYPE",
-    "LC_MESSAGES",      "NODE_ENV", "NO_COLOR",         "PYTHONHASHSEED", "PYTHONUNBUFFERED",
-    "RUST_BACKTRACE",   "RUST_LOG", "SOURCE_DATE_EPOCH"};
 
 bool IsReadOnly(std::string_view family_name) {
   const Family* family = FindFamily(family_name);
@@ -198,7 +237,7 @@ bool IsHarmless(const Redirection& redirection, std::string_view family) {
 std::optional<std::vector<FamilyWord>> FamilyWords(const SimpleCommand& command) {
   std::vector<FamilyWord> words;
   for (const ShellWord& word : command.words) {
-    if (!word.exact && !word.glob) return std::nullopt;
+    if (!word.exact && !word.glob && !word.from_input) return std::nullopt;
     words.push_back({word.text, !word.exact});
   }
   if (words.empty() || words[0].is_operands || RunsOthers(BaseName(words[0].text))) {
@@ -207,17 +246,32 @@ std::optional<std::vector<FamilyWord>> FamilyWords(const SimpleCommand& command)
   return words;
 }
 
+// Whether the family may be given words that nobody knows: as operands behind `--`, or as options,
+// too, where none of them does harm.
+bool TakesWordsFromInput(const SimpleCommand& command, std::string_view family_name) {
+  if (IsOneOf(kReadOnlyWithAnyOption, family_name)) return true;
+  const Family* family = FindFamily(family_name);
+  if (family == nullptr || family->after_dashes != AfterDashes::kOperands ||
+      !family->refused_text.empty()) {
+    return false;
+  }
+  const auto& words = command.words;
+  const auto dashes = std::find_if(words.begin(), words.end(), [](const ShellWord& word) {
+    return word.exact && word.text == "--";
+  });
+  return std::none_of(words.begin(), dashes, [](const ShellWord& word) { return word.from_input; });
+}
+
 // The first of `families` that covers `command`.
 std::optional<std::size_t> CoveringFamily(const SimpleCommand& command,
                                           absl::Span<const std::string> families,
                                           const FamilyHolds& holds) {
-  const bool plain_environment =
-      std::all_of(command.assigned_names.begin(), command.assigned_names.end(),
-                  [](const std::string& name) { return IsOneOf(kHarmlessVariables, name); });
-  if (!plain_environment) return std::nullopt;
+  if (!HasHarmlessVariables(command)) return std::nullopt;
   const std::optional<std::vector<FamilyWord>> words = FamilyWords(command);
   if (!words.has_value()) return std::nullopt;
+  const bool reads_words = HasWordsFromInput(command);
   for (std::size_t i = 0; i < families.size(); ++i) {
+    if (reads_words && !TakesWordsFromInput(command, families[i])) continue;
     const bool redirections_are_harmless =
         std::all_of(command.redirections.begin(), command.redirections.end(),
                     [&](const Redirection& r) { return IsHarmless(r, families[i]); });
@@ -275,7 +329,8 @@ FamilyFinding FindFamilyUse(const ShellText& text, std::string_view family) {
   return found;
 }
 
-std::optional<std::vector<std::string>> FoldersEntered(const ShellText& text) {
+std::optional<std::vector<std::string>> FoldersEntered(const ShellText& written) {
+  const ShellText text = UnwrapAll(written);
   // A step may fail, or be undone at the end of a subshell: each may follow every earlier one.
   constexpr std::size_t kMaxFolders = 32;
   std::vector<std::string> folders = {"."};
@@ -290,10 +345,11 @@ std::optional<std::vector<std::string>> FoldersEntered(const ShellText& text) {
   return folders;
 }
 
-std::optional<std::vector<std::size_t>> CoverWithFamilies(const ShellText& text,
+std::optional<std::vector<std::size_t>> CoverWithFamilies(const ShellText& written,
                                                           absl::Span<const std::string> families,
                                                           const FamilyHolds& holds) {
-  if (text.opaque) return std::nullopt;
+  if (written.opaque) return std::nullopt;
+  const ShellText text = UnwrapAll(written);
   // Per simple command; nothing for a step down, which may not be piped.
   std::vector<std::optional<std::size_t>> covering;
   for (const SimpleCommand& command : text.commands) {

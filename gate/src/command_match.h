@@ -25,7 +25,8 @@ namespace cordon::internal {
 
 enum class FamilyHit : std::uint8_t {
   kNo,
-  kMight,  // It is opaque, or runs a program that runs others, or hides its words.
+  kMight,  // It is opaque, or runs a program that runs others and cannot be looked through
+           // (wrappers.h), or hides its words.
   kYes,    // One of its simple commands is of the family, by name or by path.
 };
 
@@ -37,19 +38,21 @@ struct FamilyFinding {
 // Whether `text` runs the family, for a rule that denies it.
 [[nodiscard]] FamilyFinding FindFamilyUse(const ShellText& text, std::string_view family);
 
-// Whether allowing `families` covers everything that `text` does: each simple command is a
+// Whether allowing `families` covers everything that `written` does: each simple command is a
 // permitted use of one of them, or a `cd` to a folder below; they are joined by `&&`, `||`, `;` and
 // newlines, or piped when both ends are read-only families of the catalogue; only harmless
-// variables are assigned; nothing is redirected but to /dev/null or another descriptor, and for
-// read-only families from a file. Returns the families that it took. `holds` may say that a family
-// does not hold for a command after all.
+// variables are assigned; wrappers are looked through (wrappers.h), and what `xargs` reads is given
+// only to families that it can do no harm to; nothing is redirected but to /dev/null or another
+// descriptor, and for read-only families from a file. Returns the families that it took. `holds`
+// may say that a family does not hold for a command after all.
 using FamilyHolds = std::function<bool(std::size_t family, const SimpleCommand& command)>;
 [[nodiscard]] std::optional<std::vector<std::size_t>> CoverWithFamilies(
-    const ShellText& text, absl::Span<const std::string> families, const FamilyHolds& holds = {});
+    const ShellText& written, absl::Span<const std::string> families,
+    const FamilyHolds& holds = {});
 
-// The folders, relative to the first, in which commands of `text` may run after `cd` to a folder
+// The folders, relative to the first, in which commands of `written` may run after `cd` to a folder
 // below; nothing when there are too many to tell.
-[[nodiscard]] std::optional<std::vector<std::string>> FoldersEntered(const ShellText& text);
+[[nodiscard]] std::optional<std::vector<std::string>> FoldersEntered(const ShellText& written);
 
 // Whether `program` runs other programs that its arguments or input name.
 [[nodiscard]] bool RunsOthers(std::string_view program);

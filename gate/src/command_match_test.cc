@@ -115,7 +115,7 @@ TEST_CASE("a family covers nothing else") {
                                       "git -C / status",
                                       "git -c a=b status",
                                       "npm test --script-shell=/tmp/x",
-                                      "env git status",
+                                      "nohup git status",
                                       "xargs git",
                                       "git config x y",
                                       "npm test | git status",
@@ -160,9 +160,7 @@ TEST_CASE("a denied family is found by name, path and quoting") {
 }
 
 TEST_CASE("what might hide a denied family is told apart from what does not") {
-  for (const std::string_view text : {"sh -c \"rm x\"",
-                                      "env rm x",
-                                      "xargs rm",
+  for (const std::string_view text : {"sh -c \"rm $x\"; $y",
                                       "find . -exec rm {} +",
                                       "command rm x",
                                       "eval \"rm x\"",
@@ -171,7 +169,6 @@ TEST_CASE("what might hide a denied family is told apart from what does not") {
                                       "x=rm; $x y",
                                       "bash <<< \"rm x\"",
                                       "nohup rm x",
-                                      "time rm x",
                                       "exec rm x",
                                       "(rm x) | cat",
                                       "{ rm x; } >y",
@@ -181,7 +178,6 @@ TEST_CASE("what might hide a denied family is told apart from what does not") {
                                       "! rm x",
                                       "python3 -c 'x'",
                                       "python3",
-                                      "/usr/bin/env rm",
                                       "sudo rm x",
                                       "tar --to-command=rm -x",
                                       "git rm x",

@@ -9,6 +9,7 @@
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 #include "shell_words.h"
+#include "wrappers.h"
 
 namespace cordon::internal {
 namespace {
@@ -54,6 +55,9 @@ void AddProgramEffects(const SimpleCommand& command, std::vector<std::string>& l
   if (!program.empty() && RunsOthers(program)) {
     AddOnce(lines, "runs what the words after " + name + " say");
   }
+  const bool reads_words = std::any_of(command.words.begin(), command.words.end(),
+                                       [](const ShellWord& word) { return word.from_input; });
+  if (reads_words) AddOnce(lines, "gives " + name + " words that it reads");
 }
 
 void AddRedirectionEffect(const Redirection& redirection, std::vector<std::string>& lines) {
@@ -83,7 +87,8 @@ void AddTextEffects(const ShellText& text, std::vector<std::string>& lines) {
   for (const SimpleCommand& command : text.commands) {
     AddProgramEffects(command, lines);
     for (const std::string& name : command.assigned_names) {
-      AddOnce(lines, "sets the variable " + EscapeForDisplay(name));
+      AddOnce(lines, name.empty() ? "takes all variables away"
+                                  : "sets the variable " + EscapeForDisplay(name));
     }
     for (const Redirection& redirection : command.redirections) {
       AddRedirectionEffect(redirection, lines);
@@ -119,7 +124,7 @@ bool IsRedirectedAsSpelled(const Requirement& requirement, const Request& reques
     return redirection.target.exact && redirection.kind != Redirection::Kind::kDuplicate &&
            NormalizePath(name.starts_with('/') ? name : folder + name) == requirement.match;
   };
-  const ShellText text = ReadCommand(*request.command);
+  const ShellText text = UnwrapAll(ReadCommand(*request.command));
   return std::any_of(text.commands.begin(), text.commands.end(), [&](const SimpleCommand& command) {
     return std::any_of(command.redirections.begin(), command.redirections.end(), is_it);
   });
@@ -148,7 +153,7 @@ std::vector<std::string> DescribeEffects(const Request& request,
     }
   }
   if (request.command.has_value()) {
-    AddTextEffects(ReadCommand(*request.command), lines);
+    AddTextEffects(UnwrapAll(ReadCommand(*request.command)), lines);
     if (!IsWithin(request.command->working_directory, workspace_root)) {
       AddOnce(lines, "starts outside the workspace");
     }

@@ -36,7 +36,14 @@ void AddOnce(std::vector<std::string>& list, std::optional<std::string> item) {
 
 bool ChangesSearchPath(const SimpleCommand& command) {
   return std::any_of(command.assigned_names.begin(), command.assigned_names.end(),
-                     [](const std::string& name) { return name == "PATH"; });
+                     [](const std::string& name) { return name == "PATH" || name.empty(); });
+}
+
+// Of the program and of those that run it.
+std::vector<std::string> NamesOf(const SimpleCommand& command) {
+  std::vector<std::string> names = command.wrappers;
+  names.push_back(command.words[0].text);
+  return names;
 }
 
 bool IsFile(const RuleProgram& program, const std::string& path) {
@@ -80,10 +87,13 @@ bool ProgramPath::AreAmong(absl::Span<const SimpleCommand> commands,
     if (ChangesSearchPath(command)) return false;
     if (command.words.empty()) return true;
     if (!command.words[0].exact) return false;
-    const std::vector<std::string> files = Candidates(command.words[0].text, directory);
-    return std::all_of(files.begin(), files.end(), [&](const std::string& file) {
-      return std::any_of(allowed.begin(), allowed.end(),
-                         [&](const RuleProgram& program) { return IsFile(program, file); });
+    const std::vector<std::string> names = NamesOf(command);
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+      const std::vector<std::string> files = Candidates(name, directory);
+      return std::all_of(files.begin(), files.end(), [&](const std::string& file) {
+        return std::any_of(allowed.begin(), allowed.end(),
+                           [&](const RuleProgram& program) { return IsFile(program, file); });
+      });
     });
   });
 }
@@ -95,9 +105,11 @@ std::vector<RuleProgram> ProgramPath::ProgramsOf(const ShellText& text,
     if (ChangesSearchPath(command)) return {};
     if (command.words.empty()) continue;
     if (!command.words[0].exact) return {};
-    std::vector<std::string> found = Candidates(command.words[0].text, directory);
-    if (found.size() > 1) return {};  // Which of them it will be cannot be told.
-    if (!found.empty()) AddOnce(files, std::move(found.front()));
+    for (const std::string& name : NamesOf(command)) {
+      std::vector<std::string> found = Candidates(name, directory);
+      if (found.size() > 1) return {};  // Which of them it will be cannot be told.
+      if (!found.empty()) AddOnce(files, std::move(found.front()));
+    }
   }
   std::vector<RuleProgram> programs;
   for (std::string& file : files) programs.push_back({std::move(file), ""});

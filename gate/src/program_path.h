@@ -29,9 +29,10 @@ class ProgramPath {
   [[nodiscard]] std::vector<std::string> Candidates(std::string_view name,
                                                     const std::string& directory) const;
 
-  // Whether the program of each of `commands`, which start in `directory`, can only be one of
-  // `allowed`. What is no file at all (a shell's builtin, a program that is not there) passes; a
-  // program that is only known when it runs, or whose search path the text changes, does not.
+  // Whether the program of each of `commands`, which start in `directory`, and the wrappers around
+  // it can only be among `allowed`. What is no file at all (a shell's builtin, a program that is
+  // not there) passes; a program that is only known when it runs, or whose search path the text
+  // changes, does not.
   [[nodiscard]] bool AreAmong(absl::Span<const SimpleCommand> commands,
                               absl::Span<const RuleProgram> allowed,
                               const std::string& directory) const;

@@ -15,6 +15,7 @@
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 #include "shell_words.h"
+#include "wrappers.h"
 
 namespace cordon::internal {
 namespace {
@@ -119,7 +120,7 @@ bool IsCovered(const std::vector<Requirement>& requirements, const RedirectedFil
 
 absl::StatusOr<std::vector<RedirectedFile>> FilesOfRedirections(const Command& command,
                                                                 const Profile& profile) {
-  const ShellText text = ReadCommand(command);
+  const ShellText text = UnwrapAll(ReadCommand(command));
   const bool folder_is_known =
       std::none_of(text.commands.begin(), text.commands.end(), MayChangeFolder);
   FileList list(profile);

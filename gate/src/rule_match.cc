@@ -12,6 +12,7 @@
 #include "command_match.h"
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/path_policy.h"
+#include "wrappers.h"
 
 namespace cordon::internal {
 namespace {
@@ -91,7 +92,7 @@ const Rule* FindExactAllow(const Rules& allows, const Requirement& requirement,
                            const CommandView& view) {
   const auto it = std::find_if(allows.begin(), allows.end(), [&](const Rule* rule) {
     return rule->match == RuleMatch::kExactCommand && rule->text == requirement.match &&
-           view.HasProgramsOf(*rule, view.text.commands);
+           view.HasProgramsOf(*rule, UnwrapAll(view.text).commands);
   });
   return it == allows.end() ? nullptr : *it;
 }

@@ -15,6 +15,7 @@
 #include "program_path.h"
 #include "rule_match.h"
 #include "rule_usage.h"
+#include "wrappers.h"
 
 namespace cordon {
 namespace {
@@ -82,7 +83,7 @@ class RuleSetImpl final : public RuleSet {
   }
 
   std::vector<RuleProgram> ProgramsOf(const Command& command) const override {
-    const internal::ShellText text = internal::ReadCommand(command);
+    const internal::ShellText text = internal::UnwrapAll(internal::ReadCommand(command));
     if (text.opaque) return {};
     return programs_.ProgramsOf(text, command.working_directory);
   }

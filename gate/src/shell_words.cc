@@ -170,6 +170,7 @@ class Reader {
   void EndCommand(Joiner joiner) {
     if (std::exchange(group_closed_, false)) return EndGroup(joiner);
     if (CurrentIsEmpty()) return GiveUp("an operator has no command before it");
+    if (ExpectsTimed()) return GiveUp("`time` has no command after it");
     result_.commands.push_back(std::exchange(current_, {}));
     result_.joiners.push_back(joiner);
   }
@@ -205,6 +206,7 @@ class Reader {
 
   void ReadRedirection() {
     if (group_closed_) return GiveUp("a group is redirected");
+    if (ExpectsTimed()) return GiveUp("a redirection follows `time`");
     // Shells differ about numbers of several digits.
     if (IsDigit(Peek())) ++at_;
     if (IsDigit(Peek())) return GiveUp("it redirects a descriptor of several digits");
@@ -249,14 +251,35 @@ class Reader {
     if (IsBrace('{')) return OpenGroup('}');
     if (IsBrace('}')) return CloseGroup('}');
     if (group_closed_) return GiveUp("a word follows a group");
+    const bool may_be_time = CurrentIsEmpty() && !PipeIsOpen();
+    const bool timed = ExpectsTimed();
     const bool first = current_.words.empty();
     const std::size_t start = at_;
     std::optional<ShellWord> word = ReadWord();
     if (!word.has_value()) return GiveUp("a word is not understood");
-    if (first && IsReserved(*word)) return GiveUp("it has a reserved word of the shell");
+    const bool is_time = may_be_time && word->text == "time";
+    if ((first || timed) && IsReserved(*word) && !is_time) {
+      return GiveUp("it has a reserved word of the shell");
+    }
     const std::string_view spelling = text_.substr(start, at_ - start);
+    if (timed && !MayBeTimed(spelling)) return GiveUp("shells differ about what follows `time`");
     if (first && IsAssignment(spelling)) return;
     current_.words.push_back(*std::move(word));
+  }
+
+  // Whether `time`, or `time -p`, is all that was read of the command.
+  [[nodiscard]] bool ExpectsTimed() const {
+    const std::vector<ShellWord>& words = current_.words;
+    if (words.empty() || words[0].text != "time" || words[0].quoted) return false;
+    return words.size() == 1 || (words.size() == 2 && words[1].text == "-p");
+  }
+
+  // Where it is a reserved word it takes `-p` and no other option, and assignments may follow.
+  [[nodiscard]] bool MayBeTimed(std::string_view spelling) const {
+    if (spelling == "-p") return current_.words.size() == 1;
+    const std::size_t quotes = spelling.find_first_not_of("'\"\\");
+    return quotes != std::string_view::npos && spelling[quotes] != '-' &&
+           spelling.find('=') == std::string_view::npos;
   }
 
   // Takes `NAME=...` as an assignment.

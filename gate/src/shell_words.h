@@ -8,8 +8,8 @@
 // `$NAME`, a glob or a leading `~` is read but not exact: it stays an argument, or some, of this
 // command, and its text is unknown.
 //
-// Opaque: substitutions, other expansions, here-documents, functions, reserved words such as `if`
-// and `!`, other braces, control characters, invalid UTF-8.
+// Opaque: substitutions, other expansions, here-documents, functions, other reserved words such
+// as `if` and `!`, other braces, control characters, invalid UTF-8.
 
 #ifndef CORDON_GATE_SRC_SHELL_WORDS_H_
 #define CORDON_GATE_SRC_SHELL_WORDS_H_
@@ -28,6 +28,8 @@ struct ShellWord {
   // Not exact for a glob alone, behind a first character that every match keeps: some words, all
   // of which start with the first character of `text`.
   bool glob = false;
+  // Not exact: what a program such as `xargs` reads. Any number of words, options among them.
+  bool from_input = false;
 
   friend bool operator==(const ShellWord&, const ShellWord&) = default;
 };
@@ -44,6 +46,7 @@ struct SimpleCommand {
   std::vector<std::string> assigned_names;  // `NAME=VALUE` in front.
   std::vector<ShellWord> words;             // May be empty after assignments or redirections.
   std::vector<Redirection> redirections;
+  std::vector<std::string> wrappers;  // Programs that run this one; filled in by `Unwrap`.
 
   friend bool operator==(const SimpleCommand&, const SimpleCommand&) = default;
 };

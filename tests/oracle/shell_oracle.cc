@@ -27,6 +27,7 @@ a() { record a "$@"; }
 b() { record b "$@"; }
 c() { record c "$@"; }
 command_not_found_handle() { record "$@"; }
+[ -n "${BASH_VERSION:-}" ] || eval 'time() { [ "$1" != -p ] || shift; "$@"; }'
 number=0
 while [ "$number" -lt "$COUNT" ]; do
   RECORDS=$ROOT/$number.records

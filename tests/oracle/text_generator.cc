@@ -60,6 +60,7 @@ void TextGenerator::AddCommand(std::string& text, int depth) {
     text += round ? ")" : (OneIn(4) ? "\n}" : "; }");
     return;
   }
+  if (OneIn(16)) text += OneIn(3) ? "time -p " : "time ";
   while (OneIn(8)) {
     text += "A=";
     AddWord(text);
