@@ -32,6 +32,12 @@ class QuietApprover final : public Approver {
     const auto hold = terminal_.HoldProgress();
     return asker_.Ask(card, std::move(stop));
   }
+  bool CanAskTogether() const override { return asker_.CanAskTogether(); }
+  absl::StatusOr<std::vector<ApprovalAnswer>> AskTogether(absl::Span<const ApprovalCard> cards,
+                                                          std::stop_token stop) override {
+    const auto hold = terminal_.HoldProgress();
+    return asker_.AskTogether(cards, std::move(stop));
+  }
 
  private:
   Terminal& terminal_;

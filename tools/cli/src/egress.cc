@@ -116,6 +116,19 @@ class EnteringAdmission final : public Admission {
     return admitted;
   }
 
+  std::vector<absl::StatusOr<std::unique_ptr<Admitted>>> AdmitTogether(
+      absl::Span<const Request> requests, std::stop_token stop) override {
+    auto admitted = gate_.AdmitTogether(requests, std::move(stop));
+    if (egress_ == nullptr || admitted.size() != requests.size()) return admitted;
+    for (std::size_t i = 0; i < admitted.size(); ++i) {
+      if (!admitted[i].ok() || !requests[i].command.has_value()) continue;
+      if (absl::Status entered = egress_->Enter(requests[i]); !entered.ok()) {
+        admitted[i] = std::move(entered);
+      }
+    }
+    return admitted;
+  }
+
  private:
   Admission& gate_;
   const std::shared_ptr<EgressGate> egress_;  // Null: nobody decides.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <utility>
 
 namespace cordon::cli {
 
@@ -27,6 +28,15 @@ absl::StatusOr<ApprovalAnswer> PausingApprover::Ask(const ApprovalCard& card,
   absl::StatusOr<ApprovalAnswer> answer = terminal_.Ask(card, std::move(stop));
   pause_->Set(false);
   return answer;
+}
+
+absl::StatusOr<std::vector<ApprovalAnswer>> PausingApprover::AskTogether(
+    absl::Span<const ApprovalCard> cards, std::stop_token stop) {
+  pause_->Set(true);
+  absl::StatusOr<std::vector<ApprovalAnswer>> answers =
+      terminal_.AskTogether(cards, std::move(stop));
+  pause_->Set(false);
+  return answers;
 }
 
 }  // namespace cordon::cli

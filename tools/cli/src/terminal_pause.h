@@ -36,6 +36,9 @@ class PausingApprover : public Approver {
  public:
   explicit PausingApprover(std::shared_ptr<TerminalPause> pause) : pause_(std::move(pause)) {}
   absl::StatusOr<ApprovalAnswer> Ask(const ApprovalCard& card, std::stop_token stop) override;
+  bool CanAskTogether() const override { return terminal_.CanAskTogether(); }
+  absl::StatusOr<std::vector<ApprovalAnswer>> AskTogether(absl::Span<const ApprovalCard> cards,
+                                                          std::stop_token stop) override;
 
  private:
   const std::shared_ptr<TerminalPause> pause_;
