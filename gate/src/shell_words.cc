@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "shell_word_reader.h"
 #include "utf8.h"
 
 namespace cordon::internal {
@@ -14,14 +15,6 @@ namespace {
 constexpr std::array<std::string_view, 22> kReservedWords = {
     "!",    "{",  "}",   "[[",       "]]", "case", "coproc", "do",   "done", "elif",  "else",
     "esac", "fi", "for", "function", "if", "in",   "select", "then", "time", "until", "while"};
-
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool IsNameChar(char c) { return IsNameStart(c) || IsDigit(c); }
-bool EndsWord(char c) {
-  return IsBlank(c) || std::string_view("\n|&;()<>").find(c) != std::string_view::npos;
-}
 
 bool IsReserved(const ShellWord& word) {
   if (word.quoted) return false;
@@ -45,16 +38,16 @@ std::string_view OpaqueBytes(std::string_view text) {
   return {};
 }
 
-class Reader {
+class Reader : private ShellWordReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit Reader(std::string_view text) : ShellWordReader(text) {}
 
   ShellText Read() {
-    std::string_view reason = OpaqueBytes(text_);
-    if (!reason.empty()) return Opaque(reason);
-    while (reason_.empty() && !AtEnd()) ReadNext();
-    if (reason_.empty()) FinishText();
-    if (!reason_.empty()) return Opaque(reason_);
+    const std::string_view bytes = OpaqueBytes(text());
+    if (!bytes.empty()) return Opaque(bytes);
+    while (reason().empty() && !AtEnd()) ReadNext();
+    if (reason().empty()) FinishText();
+    if (!reason().empty()) return Opaque(reason());
     return std::move(result_);
   }
 
@@ -66,30 +59,17 @@ class Reader {
     return text;
   }
 
-  [[nodiscard]] bool AtEnd() const { return at_ >= text_.size(); }
-  [[nodiscard]] char Peek(std::size_t ahead = 0) const {
-    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-  }
-  bool Take(std::string_view expected) {
-    if (text_.substr(at_, expected.size()) != expected) return false;
-    at_ += expected.size();
-    return true;
-  }
-  void GiveUp(std::string_view reason) {
-    if (reason_.empty()) reason_ = reason;
-  }
-
   void ReadNext() {
     const char c = Peek();
     if (IsBlank(c)) {
-      ++at_;
+      Skip();
     } else if (Take("\\\n")) {
       // Between words it separates nothing and joins nothing.
       if (AtEnd()) GiveUp("it ends in a backslash");
     } else if (c == '#') {
-      while (!AtEnd() && Peek() != '\n') ++at_;
+      while (!AtEnd() && Peek() != '\n') Skip();
     } else if (c == '\n') {
-      ++at_;
+      Skip();
       EndLine();
     } else if (c == '(') {
       OpenGroup(')');
@@ -113,7 +93,7 @@ class Reader {
   void OpenGroup(char closing) {
     if (group_closed_ || !CurrentIsEmpty()) return GiveUp("it has a function or a pattern");
     if (PipeIsOpen()) return GiveUp("a group is part of a pipe");
-    ++at_;
+    Skip();
     if (closing == ')' && Peek() == '(') return GiveUp("it has arithmetic or nested subshells");
     groups_.push_back({closing, result_.commands.size()});
   }
@@ -123,7 +103,7 @@ class Reader {
       return GiveUp("a group is closed that was not opened");
     }
     if (!CurrentIsEmpty()) EndCommand(Joiner::kEnd);
-    if (!reason_.empty()) return;
+    if (!reason().empty()) return;
     if (result_.commands.size() == groups_.back().first_command) return GiveUp("a group is empty");
     if (WantsMore(result_.joiners.back())) return GiveUp("an operator has no command after it");
     if (result_.joiners.back() == Joiner::kBackground) {
@@ -131,7 +111,7 @@ class Reader {
     }
     groups_.pop_back();
     group_closed_ = true;
-    ++at_;
+    Skip();
   }
 
   [[nodiscard]] bool PipeIsOpen() const {
@@ -208,7 +188,7 @@ class Reader {
     if (group_closed_) return GiveUp("a group is redirected");
     if (ExpectsTimed()) return GiveUp("a redirection follows `time`");
     // Shells differ about numbers of several digits.
-    if (IsDigit(Peek())) ++at_;
+    if (IsDigit(Peek())) Skip();
     if (IsDigit(Peek())) return GiveUp("it redirects a descriptor of several digits");
     Redirection redirection;
     if (Take("<<") || Take("<>") || Take("<(") || Take(">(") || Take(">|")) {
@@ -221,15 +201,15 @@ class Reader {
     } else if (Take(">")) {
       redirection.kind = Redirection::Kind::kOutput;
     } else {
-      ++at_;
+      Skip();
     }
-    while (IsBlank(Peek())) ++at_;
+    while (IsBlank(Peek())) Skip();
     std::optional<ShellWord> target;
     if (Peek() != '#') target = ReadWord();
     if (!target.has_value()) return GiveUp("a redirection has no target");
     // `>1>x`: digits before an operator belong to it.
     const bool starts_next = Peek() == '<' || Peek() == '>';
-    if (starts_next && IsDigit(text_[at_ - 1])) return GiveUp("redirections stand too close");
+    if (starts_next && IsDigit(text()[at() - 1])) return GiveUp("redirections stand too close");
     if (redirection.kind == Redirection::Kind::kDuplicate && !IsDescriptor(*target)) {
       return GiveUp("it redirects to something that is no descriptor");
     }
@@ -254,14 +234,14 @@ class Reader {
     const bool may_be_time = CurrentIsEmpty() && !PipeIsOpen();
     const bool timed = ExpectsTimed();
     const bool first = current_.words.empty();
-    const std::size_t start = at_;
+    const std::size_t start = at();
     std::optional<ShellWord> word = ReadWord();
     if (!word.has_value()) return GiveUp("a word is not understood");
     const bool is_time = may_be_time && word->text == "time";
     if ((first || timed) && IsReserved(*word) && !is_time) {
       return GiveUp("it has a reserved word of the shell");
     }
-    const std::string_view spelling = text_.substr(start, at_ - start);
+    const std::string_view spelling = text().substr(start, at() - start);
     if (timed && !MayBeTimed(spelling)) return GiveUp("shells differ about what follows `time`");
     if (first && IsAssignment(spelling)) return;
     current_.words.push_back(*std::move(word));
@@ -297,136 +277,12 @@ class Reader {
     return true;
   }
 
-  // Nothing when there is no word here, or after `GiveUp`.
-  std::optional<ShellWord> ReadWord() {
-    ShellWord word;
-    const std::size_t start = at_;
-    while (reason_.empty() && !AtEnd() && !EndsWord(Peek())) ReadWordPart(word);
-    // `a(b` is a function or a pattern, never a word and something else.
-    if (Peek() == '(') GiveUp("it has a subshell or a function");
-    if (at_ == start || !reason_.empty()) return std::nullopt;
-    // A match of `*.c` may begin with a dash, one of `src/*` cannot.
-    const bool literal_start =
-        !word.text.empty() && std::string_view("*?[-").find(word.text[0]) == std::string_view::npos;
-    word.glob = has_glob_ && !has_unknown_ && literal_start;
-    has_glob_ = has_unknown_ = false;
-    // The program `[`: no pattern without its other half.
-    if (text_.substr(start, at_ - start) == "[") word.exact = true;
-    return word;
-  }
-
-  void ReadWordPart(ShellWord& word) {
-    const char c = Peek();
-    switch (c) {
-      case '\'':
-        return ReadSingleQuoted(word);
-      case '"':
-        return ReadDoubleQuoted(word);
-      case '\\':
-        return ReadEscaped(word);
-      case '$':
-        return ReadParameter(word);
-      case '`':
-        return GiveUp("it has a command substitution");
-      case '{':
-      case '}':
-        return ReadBraces(word);
-      case '*':
-      case '?':
-      case '[':
-        word.exact = false;
-        has_glob_ = true;
-        break;
-      case '~':
-        // Expands at the start of a word and, in assignments, after these two.
-        if (word.text.empty() || word.text.back() == '=' || word.text.back() == ':') {
-          word.exact = false;
-          has_unknown_ = true;
-        }
-        break;
-    }
-    word.text.push_back(c);
-    ++at_;
-  }
-
-  // `{}`, `{0}`: without a comma or two dots they expand in no shell.
-  void ReadBraces(ShellWord& word) {
-    std::size_t ahead = 1;
-    while (IsNameChar(Peek(ahead)) || Peek(ahead) == '-') ++ahead;
-    if (Peek() != '{' || Peek(ahead) != '}') return GiveUp("it has braces");
-    // `{fd}>x` names a descriptor.
-    if (Peek(ahead + 1) == '<' || Peek(ahead + 1) == '>') return GiveUp("it has braces");
-    word.text += text_.substr(at_, ahead + 1);
-    at_ += ahead + 1;
-  }
-
-  void ReadSingleQuoted(ShellWord& word) {
-    const std::size_t end = text_.find('\'', at_ + 1);
-    if (end == std::string_view::npos) return GiveUp("a quote is not closed");
-    word.text += text_.substr(at_ + 1, end - at_ - 1);
-    word.quoted = true;
-    at_ = end + 1;
-  }
-
-  void ReadDoubleQuoted(ShellWord& word) {
-    word.quoted = true;
-    ++at_;
-    while (reason_.empty()) {
-      if (AtEnd()) return GiveUp("a quote is not closed");
-      const char c = Peek();
-      if (c == '"') {
-        ++at_;
-        return;
-      }
-      if (c == '`') return GiveUp("it has a command substitution");
-      if (c == '$') {
-        ReadParameter(word);
-      } else if (c == '\\' &&
-                 std::string_view("$`\"\\\n").find(Peek(1)) != std::string_view::npos) {
-        ReadEscaped(word);
-      } else {
-        word.text.push_back(c);
-        ++at_;
-      }
-    }
-  }
-
-  void ReadEscaped(ShellWord& word) {
-    if (at_ + 1 >= text_.size()) return GiveUp("it ends in a backslash");
-    if (Peek(1) == '\n') return GiveUp("it has a line continuation");
-    word.text.push_back(Peek(1));
-    word.quoted = true;
-    at_ += 2;
-  }
-
-  // `$NAME`, `${NAME}` and the one-character parameters; what they stand for is unknown.
-  void ReadParameter(ShellWord& word) {
-    word.exact = false;
-    has_unknown_ = true;
-    ++at_;
-    const bool braced = Take("{");
-    if (IsNameStart(Peek())) {
-      while (IsNameChar(Peek())) ++at_;
-    } else if (!AtEnd() &&
-               std::string_view("?$#!-@*0123456789").find(Peek()) != std::string_view::npos) {
-      ++at_;
-    } else {
-      return GiveUp("it has an expansion");
-    }
-    if (braced && !Take("}")) return GiveUp("it has an expansion");
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::string_view reason_;  // Not empty once it is opaque.
   struct Group {
     char closing;
     std::size_t first_command;
   };
   std::vector<Group> groups_;  // Open ones.
   bool group_closed_ = false;  // The last thing read was the end of a group.
-  bool has_glob_ = false;      // Of the word that is being read.
-  bool has_unknown_ = false;
   SimpleCommand current_;
   ShellText result_;
 };

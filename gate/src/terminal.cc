@@ -1,15 +1,11 @@
 #include "terminal.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,14 +13,12 @@
 #include <vector>
 
 #include "cordon/sdk/status.h"
-#include "cordon/sdk/unique_fd.h"
 #include "prompt.h"
+#include "terminal_screen.h"
 #include "utf8.h"
 
 namespace cordon::internal {
 namespace {
-
-using SteadyTime = std::chrono::steady_clock::time_point;
 
 // The bytes of one key press, or of a paste, arrive within this time.
 constexpr std::chrono::milliseconds kKeySettles{30};
@@ -34,130 +28,6 @@ absl::Status NobodyThere(std::string_view why) {
   return MakeError(ErrorCode::kNoApprover,
                    "needs an approval, but nobody can be asked: " + std::string(why));
 }
-
-// Sets a mode and puts the old one back, also from the background: with SIGTTOU blocked the kernel
-// lets a background process change it (tcsetattr(3), POSIX.1-2017 11.1.4).
-class TerminalMode {
- public:
-  explicit TerminalMode(int fd) : fd_(fd) { valid_ = tcgetattr(fd, &saved_) == 0; }
-  TerminalMode(const TerminalMode&) = delete;
-  TerminalMode& operator=(const TerminalMode&) = delete;
-  ~TerminalMode() {
-    if (valid_) Set(saved_);
-  }
-
-  [[nodiscard]] bool valid() const { return valid_; }
-  // Keys one by one, unseen. Ctrl-C is a key too: a signal would leave the mode behind.
-  [[nodiscard]] bool SetKeys() {
-    termios mode = saved_;
-    mode.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG | IEXTEN);
-    mode.c_iflag &= ~static_cast<tcflag_t>(IXON);
-    mode.c_cc[VMIN] = 1;
-    mode.c_cc[VTIME] = 0;
-    return Set(mode);
-  }
-  // Lines with the terminal's own editing.
-  [[nodiscard]] bool SetLines() {
-    termios mode = saved_;
-    mode.c_lflag |= ICANON | ECHO | ECHOE;
-    mode.c_lflag &= ~static_cast<tcflag_t>(ISIG);
-    return Set(mode);
-  }
-
- private:
-  bool Set(const termios& mode) const {
-    sigset_t blocked;
-    sigset_t before;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGTTOU);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    const bool done = tcsetattr(fd_, TCSANOW, &mode) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return done;
-  }
-
-  int fd_;
-  termios saved_{};
-  bool valid_ = false;
-};
-
-// Readable once the stop token was triggered.
-class StopEvent {
- public:
-  explicit StopEvent(const std::stop_token& stop)
-      : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), callback_(stop, Signal{fd_.get()}) {}
-  [[nodiscard]] int fd() const { return fd_.get(); }
-
- private:
-  struct Signal {
-    int fd;
-    void operator()() const {
-      const std::uint64_t one = 1;
-      // It fails only when the counter is full, and then it is readable already.
-      [[maybe_unused]] const ssize_t written = write(fd, &one, sizeof one);
-    }
-  };
-  UniqueFd fd_;
-  std::stop_callback<Signal> callback_;
-};
-
-enum class Wait : std::uint8_t { kReady, kTimeout, kStopped };
-
-class Screen {
- public:
-  Screen(int fd, const std::stop_token& stop) : fd_(fd), stop_(stop) {}
-
-  // Until `events` of the terminal, `deadline` or cancellation.
-  [[nodiscard]] Wait WaitFor(short events, SteadyTime deadline) {
-    while (true) {
-      const auto left =
-          std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-      if (left.count() <= 0) return Wait::kTimeout;
-      // Bounded, so that a far deadline does not overflow poll's int.
-      const int timeout = static_cast<int>(std::min<std::int64_t>(left.count(), 60'000));
-      pollfd fds[] = {{fd_, events, 0}, {stop_.fd(), POLLIN, 0}};
-      const int ready = poll(fds, 2, timeout);
-      if (ready < 0 && errno != EINTR) return Wait::kStopped;
-      if (ready <= 0) continue;
-      if (fds[1].revents != 0) return Wait::kStopped;
-      return Wait::kReady;
-    }
-  }
-
-  [[nodiscard]] bool Show(std::string_view text, SteadyTime deadline) {
-    while (!text.empty()) {
-      if (WaitFor(POLLOUT, deadline) != Wait::kReady) return false;
-      const ssize_t count = write(fd_, text.data(), text.size());
-      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (count < 0) return false;
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
-    return true;
-  }
-
-  // A last word, also when the time is over or the question was withdrawn.
-  bool ShowLast(std::string_view text) const {
-    pollfd fds[] = {{fd_, POLLOUT, 0}};
-    if (poll(fds, 1, 100) <= 0) return false;
-    return write(fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  }
-
-  // What can be read at once; nothing when the terminal is gone.
-  [[nodiscard]] std::optional<std::string> Read() const {
-    char buffer[256];
-    ssize_t count = 0;
-    do {
-      count = read(fd_, buffer, sizeof buffer);
-    } while (count < 0 && errno == EINTR);
-    if (count < 0 && errno == EAGAIN) return "";
-    if (count <= 0) return std::nullopt;
-    return std::string(buffer, static_cast<std::size_t>(count));
-  }
-
- private:
-  int fd_;
-  StopEvent stop_;
-};
 
 // When a person who does not look at the screen is told how much time is left.
 constexpr std::chrono::seconds kReminders[] = {std::chrono::seconds(60), std::chrono::seconds(30),
