@@ -24,7 +24,7 @@ EgressDecision Denied(std::string why) { return {EgressVerdict::kDeny, std::move
 
 // One host and one port in its only spelling.
 bool IsConcrete(const NetworkTarget& target) {
-  if (target.port == 0 || target.host.find('*') != std::string::npos) return false;
+  if (IsPattern(target)) return false;
   const absl::StatusOr<NetworkTarget> parsed = ParseNetworkTarget(NetworkTargetText(target));
   return parsed.ok() && *parsed == target;
 }
@@ -76,6 +76,8 @@ class Desk {
   void Leave(const std::string& execution_id);
   absl::StatusOr<EgressDecision> Decide(const std::string& execution_id,
                                         const NetworkTarget& target);
+  absl::StatusOr<std::string> DenialOf(const std::string& execution_id,
+                                       const NetworkTarget& target);
   void Ask(const std::string& execution_id, const NetworkTarget& target, Answer answer);
 
   // Answers questions until `stop`.
@@ -160,6 +162,21 @@ absl::StatusOr<EgressDecision> Desk::Decide(const std::string& execution_id,
   if (decision.verdict == EgressVerdict::kAsk) return decision;
   if (absl::Status status = LogOnce(question, target, decision); !status.ok()) return status;
   return decision;
+}
+
+absl::StatusOr<std::string> Desk::DenialOf(const std::string& execution_id,
+                                           const NetworkTarget& target) {
+  if (!IsConcrete(target)) return "the target is not one host and one port";
+  Request request;  // Of an execution that is not known, every denial holds.
+  {
+    const std::lock_guard lock(mutex_);
+    if (const Execution* execution = Find(execution_id)) request = execution->request;
+  }
+  const absl::StatusOr<Assessment> assessment =
+      decider_->Assess(QuestionAbout(target, std::move(request)));
+  if (!assessment.ok()) return assessment.status();
+  const AssessedRequirement& need = assessment->front();
+  return need.standing == Standing::kDeniedByRule ? DecidedBy(need) : std::string();
 }
 
 EgressDecision Desk::Settle(const AssessedRequirement& need, const std::string& execution_id,
@@ -346,6 +363,10 @@ class EgressGateImpl final : public EgressGate {
   absl::StatusOr<EgressDecision> Decide(const std::string& execution_id,
                                         const NetworkTarget& target) override {
     return desk_->Decide(execution_id, target);
+  }
+  absl::StatusOr<std::string> DenialOf(const std::string& execution_id,
+                                       const NetworkTarget& target) override {
+    return desk_->DenialOf(execution_id, target);
   }
   void Ask(const std::string& execution_id, const NetworkTarget& target, Answer answer) override {
     desk_->Ask(execution_id, target, std::move(answer));

@@ -169,6 +169,26 @@ TEST_CASE("a denial that is stored later wins over an approval") {
   CHECK(bench.Decide("a.example:443") == EgressVerdict::kDeny);
 }
 
+TEST_CASE("a stored denial stands against every grant and a range denies its addresses") {
+  EgressBench bench;
+  const auto denial = [&bench](const std::string& execution, std::string_view target) {
+    return bench.egress().DenialOf(execution, To(target)).value();
+  };
+  bench.AddRule(RuleEffect::kDeny, "10.0.0.0/8:443");
+  bench.AddRule(RuleEffect::kAllow, "192.0.2.0/24:443");
+  CHECK(denial("execution", "10.1.2.3:443") == "the rule deny network \"10.0.0.0/8:443\"");
+  CHECK(denial("execution", "10.1.2.3:80").empty());
+  CHECK(denial("execution", "11.1.2.3:443").empty());
+  CHECK(denial("never entered", "allowed.example:443").empty());
+  CHECK_FALSE(denial("never entered", "10.1.2.3:443").empty());
+  CHECK_FALSE(denial("execution", "*:443").empty());
+  CHECK(bench.Decide("192.0.2.7:443") == EgressVerdict::kAllow);
+  CHECK(bench.Decide("192.0.3.7:443") == EgressVerdict::kAsk);
+  bench.AddRule(RuleEffect::kDeny, "192.0.2.0/25:*");
+  CHECK(bench.Decide("192.0.2.7:443") == EgressVerdict::kDeny);
+  CHECK(bench.Decide("192.0.2.200:443") == EgressVerdict::kAllow);
+}
+
 TEST_CASE("a rule with uses is used once per execution and target, however many connections") {
   EgressBench bench;
   bench.AddRule(RuleEffect::kAllow, "*:443", 1);

@@ -119,6 +119,23 @@ AddressClass ClassifyAddress(const IpAddress& address) {
   return kReserved;
 }
 
+int SpecialPrefixBits(const IpAddress& address) {
+  if (!address.is_v6) {
+    for (const V4Prefix& prefix : kV4) {
+      if ((address.V4Value() ^ prefix.address) >> (32 - prefix.bits) == 0) return prefix.bits;
+    }
+    return 32;
+  }
+  for (const auto* embedding : {&kMapped, &kNat64, &kTranslated, &kCompatible}) {
+    if (HasPrefix(address, *embedding, 96)) return 128;
+  }
+  if (HasPrefix(address, kSixToFour, 16)) return 128;
+  for (const V6Prefix& prefix : kV6) {
+    if (HasPrefix(address, prefix.groups, prefix.bits)) return prefix.bits;
+  }
+  return 128;
+}
+
 std::string_view AddressClassText(AddressClass address_class) {
   switch (address_class) {
     case kReserved:

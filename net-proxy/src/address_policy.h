@@ -32,6 +32,11 @@ enum class AddressClass : std::uint8_t {
 // address when it is not public. NAT64 of a public address is public.
 [[nodiscard]] AddressClass ClassifyAddress(const IpAddress& address);
 
+// The length of the registered prefix that gives `address` a class that is not public: a range
+// names it when it is within that prefix. The whole length where an address has its class by
+// itself.
+[[nodiscard]] int SpecialPrefixBits(const IpAddress& address);
+
 // Words for a sentence: "a private address".
 [[nodiscard]] std::string_view AddressClassText(AddressClass address_class);
 

@@ -40,7 +40,8 @@ void Connection::OnIo(std::uint32_t /*events*/) { Reset(); }
 
 void Connection::OnDecision(const EgressDecision& decision) {
   rule_ = decision.rule;
-  if (decision.verdict == EgressVerdict::kAllow) return StartDial();
+  is_allowed_ = decision.verdict == EgressVerdict::kAllow;
+  if (is_allowed_) return StartDial();
   session_.Deny(target_, decision.rule, AllowWith(target_));
   Fail(ConnectionFailure::kDenied,
        absl::StrCat("refused by cordon: ", NetworkTargetText(target_), ": ", decision.rule,
@@ -53,8 +54,8 @@ void Connection::StartDial() {
   const Endpoint v4_loopback{IpAddress::V4(0x7f000001), target_.port};
   switch (kind_) {
     case Kind::kTarget:
-      dial_ = std::make_unique<Dial>(loop_, session_.lookups(), session_.decisions(), target_,
-                                     timeout, std::move(done));
+      dial_ = std::make_unique<Dial>(loop_, session_.lookups(), session_.tls(),
+                                     session_.decisions(), target_, timeout, std::move(done));
       return;
     case Kind::kHostPort:
       dial_ = std::make_unique<Dial>(
@@ -79,6 +80,7 @@ void Connection::OnDialled(Dial::Result result) {
   address_ = result.endpoint.Text();
   if (!result.fd.valid()) return OnDialFailed(result);
   if (kind_ == Kind::kTarget) session_.MarkUsed(target_);
+  if (result.was_judged) judged_ = result.endpoint;
   SetKeepAlive(result.fd.get());
   if (std::exchange(watching_client_, false)) loop_.Unwatch(client_.get(), this);
   relay_ = std::make_unique<Relay>(session_.loop(), session_.relays(), std::move(client_),
@@ -125,12 +127,35 @@ Relay::Options Connection::RelayOptions() {
 }
 
 void Connection::OnRelayEnded(Relay::Outcome& outcome) {
-  Log(outcome.refused ? absl::StrCat("refused: ", outcome.refusal.reason) : "allowed", outcome);
+  Log(!cut_.empty()     ? absl::StrCat("cut: ", cut_)
+      : outcome.refused ? absl::StrCat("refused: ", outcome.refusal.reason)
+                        : "allowed",
+      outcome);
   NoteProtocol();
   if (outcome.client.valid()) {
     session_.AcceptAtFront(std::move(outcome.client), std::move(outcome.rest), true);
   }
   session_.Remove(this);
+}
+
+std::string Connection::ProblemSince(const EgressDecision& decision) const {
+  switch (decision.verdict) {
+    case EgressVerdict::kDeny:
+      return decision.rule;
+    case EgressVerdict::kAsk:
+      return absl::StrCat("no longer allowed: ", rule_);
+    case EgressVerdict::kAllow:
+      break;
+  }
+  return judged_.has_value() ? session_.decisions().AddressProblem(*judged_) : "";
+}
+
+void Connection::Cut(const std::string& reason) {
+  cut_ = reason;
+  session_.Deny(target_, absl::StrCat("cut: ", reason), AllowWith(target_));
+  if (relay_ != nullptr) return relay_->Cut();
+  Log(absl::StrCat("cut: ", reason), {});
+  Reset();
 }
 
 void Connection::NoteProtocol() const {

@@ -51,6 +51,14 @@ class Connection final : public IoHandler {
 
   [[nodiscard]] const NetworkTarget& target() const { return target_; }
 
+  // Whether it was decided, and by name and port at all.
+  [[nodiscard]] bool is_allowed() const { return is_allowed_; }
+  // Why it would not be allowed now, when `decision` is what holds for its target now; empty when
+  // it would.
+  [[nodiscard]] std::string ProblemSince(const EgressDecision& decision) const;
+  // Resets both sides. The report and the log say `reason`.
+  void Cut(const std::string& reason);
+
   // Tells the session when what was said so far names no host.
   void NoteProtocol() const;
 
@@ -73,6 +81,9 @@ class Connection final : public IoHandler {
   UniqueFd client_;
   ConnectionTerms terms_;
   bool watching_client_ = false;
+  bool is_allowed_ = false;
+  std::optional<Endpoint> judged_;  // The address that its name led to.
+  std::string cut_;                 // Why it was.
   std::string rule_;
   std::string address_;
   SteadyTime started_;

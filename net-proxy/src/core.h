@@ -4,6 +4,7 @@
 #define CORDON_NET_PROXY_SRC_CORE_H_
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,15 +13,19 @@
 #include "log_writer.h"
 #include "lookups.h"
 #include "relay.h"
+#include "upstream_tls.h"
 #include "work_pool.h"
 
 namespace cordon::internal::egress {
 
 struct Core {
-  Core(EgressProxyOptions given, std::unique_ptr<EventLoop> event_loop)
+  Core(EgressProxyOptions given, RouteResolver resolver, std::optional<TlsClient> tls_client,
+       std::unique_ptr<EventLoop> event_loop)
       : options(std::move(given)),
+        routes(std::move(resolver)),
         log(options.log),
         loop(std::move(event_loop)),
+        tls(*loop, std::move(tls_client)),
         lookups(*loop, options.lookup != nullptr ? options.lookup : LookUpAddresses),
         askers(kAskers) {}
   // The thread ends before what it works with.
@@ -32,8 +37,10 @@ struct Core {
   static constexpr std::size_t kAskers = 4;
 
   const EgressProxyOptions options;
+  const RouteResolver routes;
   LogWriter log;
   std::unique_ptr<EventLoop> loop;
+  UpstreamTlsSet tls;    // The loop's thread only.
   Relay::Shared relays;  // The loop's thread only.
   Lookups lookups;       // The loop's thread only.
   WorkPool askers;

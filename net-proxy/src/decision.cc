@@ -8,30 +8,53 @@
 #include "address_policy.h"
 
 namespace cordon::internal::egress {
+namespace {
+
+// Whether `granted`, which covers `ip`, means it although it is not public.
+bool NamesSpecial(const NetworkTarget& granted, const IpAddress& ip) {
+  if (!granted.is_address) return false;
+  const std::optional<IpPrefix> range = IpPrefix::Parse(granted.host);
+  return range.has_value() && range->bits >= SpecialPrefixBits(ip);
+}
+
+}  // namespace
 
 DecisionTable::DecisionTable(std::string execution_id, std::vector<NetworkTarget> targets,
                              bool gated, std::shared_ptr<EgressAuthorizer> authorizer,
-                             const std::vector<EgressOverride>* overrides, const EgressRoute* route)
+                             const std::vector<EgressOverride>* overrides,
+                             const RouteResolver* routes)
     : execution_id_(std::move(execution_id)),
       targets_(std::move(targets)),
       gated_(gated),
       authorizer_(std::move(authorizer)),
       overrides_(overrides),
-      route_(route) {}
+      routes_(routes) {}
 
 std::optional<NetworkTarget> DecisionTable::CoveringTarget(const NetworkTarget& target) const {
-  const bool needs_its_own = [&target] {
-    if (!target.is_address) return false;
-    const std::optional<IpAddress> ip = IpAddress::Parse(target.host);
-    return !ip.has_value() || ClassifyAddress(*ip) != AddressClass::kPublic;
-  }();
+  const std::optional<IpAddress> ip =
+      target.is_address ? IpAddress::Parse(target.host) : std::nullopt;
+  if (target.is_address && !ip.has_value()) return std::nullopt;
+  const bool needs_its_own = ip.has_value() && ClassifyAddress(*ip) != AddressClass::kPublic;
   for (const NetworkTarget& granted : targets_) {
-    if (Covers(granted, target) && (granted.is_address || !needs_its_own)) return granted;
+    if (Covers(granted, target) && (!needs_its_own || NamesSpecial(granted, *ip))) return granted;
   }
   return std::nullopt;
 }
 
+std::string DecisionTable::DenialOf(const NetworkTarget& target) const {
+  for (const auto& [denied, reason] : denied_) {
+    if (Covers(denied, target)) return reason;
+  }
+  if (authorizer_ == nullptr) return "";
+  absl::StatusOr<std::string> denial = authorizer_->DenialOf(execution_id_, target);
+  if (!denial.ok()) return absl::StrCat("nobody could decide: ", denial.status().message());
+  return *std::move(denial);
+}
+
 EgressDecision DecisionTable::Decide(const NetworkTarget& target) const {
+  if (std::string denial = DenialOf(target); !denial.empty()) {
+    return {EgressVerdict::kDeny, std::move(denial)};
+  }
   if (const auto granted = CoveringTarget(target); granted.has_value()) {
     return {EgressVerdict::kAllow, absl::StrCat("granted: ", NetworkTargetText(*granted))};
   }
@@ -45,6 +68,10 @@ EgressDecision DecisionTable::Decide(const NetworkTarget& target) const {
             absl::StrCat("nobody could decide: ", decision.status().message())};
   }
   return *std::move(decision);
+}
+
+void DecisionTable::Withdraw(const NetworkTarget& target, std::string reason) {
+  denied_.emplace_back(target, std::move(reason));
 }
 
 void DecisionTable::Remember(const NetworkTarget& target, const EgressDecision& decision) {
@@ -67,22 +94,21 @@ std::optional<Endpoint> DecisionTable::Override(const NetworkTarget& target) con
 }
 
 const EgressRoute* DecisionTable::ProxyFor(const NetworkTarget& target) const {
-  if (route_->proxy_host.empty()) return nullptr;
-  for (const std::string& host : route_->exceptions) {
-    const NetworkTarget exception{.host = host, .port = 0, .is_address = target.is_address};
-    if (Covers(exception, target)) return nullptr;
-  }
-  return route_;
+  return routes_->ProxyFor(target);
 }
 
 bool DecisionTable::NamesAddress(const Endpoint& endpoint) const {
   const NetworkTarget target{.host = endpoint.ip.Text(), .port = endpoint.port, .is_address = true};
-  return std::any_of(targets_.begin(), targets_.end(), [&target](const NetworkTarget& granted) {
-    return granted.is_address && Covers(granted, target);
+  return std::any_of(targets_.begin(), targets_.end(), [&](const NetworkTarget& granted) {
+    return Covers(granted, target) && NamesSpecial(granted, endpoint.ip);
   });
 }
 
 std::string DecisionTable::AddressProblem(const Endpoint& endpoint) const {
+  const NetworkTarget target{.host = endpoint.ip.Text(), .port = endpoint.port, .is_address = true};
+  if (const std::string denial = DenialOf(target); !denial.empty()) {
+    return absl::StrFormat("it resolves to %s: %s", endpoint.ip.Text(), denial);
+  }
   const AddressClass address_class = ClassifyAddress(endpoint.ip);
   if (address_class == AddressClass::kPublic || NamesAddress(endpoint)) return "";
   return absl::StrFormat("it resolves to %s, %s", endpoint.ip.Text(),

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cordon/net-proxy/proxy.h"
@@ -20,16 +21,20 @@ namespace cordon::internal::egress {
 // What one execution may reach. Belongs to one thread.
 class DecisionTable {
  public:
-  // `authorizer` may be null. Overrides and route are borrowed.
+  // `authorizer` may be null. Overrides and routes are borrowed.
   DecisionTable(std::string execution_id, std::vector<NetworkTarget> targets, bool gated,
                 std::shared_ptr<EgressAuthorizer> authorizer,
-                const std::vector<EgressOverride>* overrides, const EgressRoute* route);
+                const std::vector<EgressOverride>* overrides, const RouteResolver* routes);
 
-  // For one host and port. A target of the plan allows, a remembered answer decides, then the
-  // authorizer. An address that is not public needs a target that names it.
+  // For one host and port. What is denied wins; then a target of the plan allows, a remembered
+  // answer decides, then the authorizer. An address that is not public needs a target that names
+  // it: as an address, or as a range within the prefix that makes it special.
   [[nodiscard]] EgressDecision Decide(const NetworkTarget& target) const;
   // The answer to a kAsk, for the rest of the execution.
   void Remember(const NetworkTarget& target, const EgressDecision& decision);
+
+  // Nothing that `target` covers is allowed any more; `reason` is for the report.
+  void Withdraw(const NetworkTarget& target, std::string reason);
 
   // Whether some port of `name` is granted, so that it resolves.
   [[nodiscard]] bool NameIsGranted(const std::string& name) const;
@@ -51,14 +56,17 @@ class DecisionTable {
 
  private:
   [[nodiscard]] bool NamesAddress(const Endpoint& endpoint) const;
+  // Why `target` is denied whatever was granted; empty when it is not.
+  [[nodiscard]] std::string DenialOf(const NetworkTarget& target) const;
 
   std::string execution_id_;
   std::vector<NetworkTarget> targets_;
   bool gated_;
   std::shared_ptr<EgressAuthorizer> authorizer_;
   const std::vector<EgressOverride>* overrides_;
-  const EgressRoute* route_;
+  const RouteResolver* routes_;
   std::map<NetworkTarget, EgressDecision> remembered_;
+  std::vector<std::pair<NetworkTarget, std::string>> denied_;  // With the reason.
 };
 
 // How a refused target is allowed: "--net HOST:PORT", the port 443 when it is not known.

@@ -16,7 +16,7 @@ std::vector<NetworkTarget> Targets(const std::vector<std::string>& texts) {
   return list;
 }
 
-const EgressRoute kDirect;
+const RouteResolver kDirect;
 
 class Scripted final : public EgressAuthorizer {
  public:
@@ -33,10 +33,12 @@ class Scripted final : public EgressAuthorizer {
 // Every way in asks this: one table for all of them.
 TEST_CASE("a target is allowed by what was granted and by nothing near it") {
   const std::vector<EgressOverride> overrides;
-  const DecisionTable table("e",
-                            Targets({"a.test:80", "*.wild.test:443", "10.0.0.5:22", "[fd00::1]:22",
-                                     "*:8080", "203.0.113.7:80"}),
-                            false, nullptr, &overrides, &kDirect);
+  const DecisionTable table(
+      "e",
+      Targets({"a.test:80", "*.wild.test:443", "10.0.0.5:22", "[fd00::1]:22", "*:8080",
+               "203.0.113.7:80", "172.16.0.0/12:5432", "[fd00::/8]:5432", "0.0.0.0/0:5433",
+               "[::/0]:5433", "169.254.0.0/16:5434"}),
+      false, nullptr, &overrides, &kDirect);
   const struct {
     const char* target;
     bool allowed;
@@ -57,6 +59,22 @@ TEST_CASE("a target is allowed by what was granted and by nothing near it") {
       {"[fd00::1]:22", true},
       {"203.0.113.7:80", true},
       {"203.0.113.7:443", false},
+      // A range means what is special only when all of it is.
+      {"172.16.9.9:5432", true},
+      {"172.32.0.1:5432", false},
+      {"172.16.9.9:80", false},
+      {"8.8.8.8:5432", false},
+      {"9.9.9.9:5433", true},
+      {"10.0.0.5:5433", false},
+      {"169.254.169.254:5433", false},
+      {"127.0.0.1:5433", false},
+      {"169.254.3.3:5434", true},
+      {"169.254.169.254:5434", false},
+      {"[fd12::5]:5432", true},
+      {"[fe80::5]:5432", false},
+      {"[fd00:ec2::254]:5432", false},
+      {"[2606:4700::1]:5433", true},
+      {"[::1]:5433", false},
       // Any host is any name and any public address; others have to be named.
       {"whatever.test:8080", true},
       {"8.8.8.8:8080", true},
@@ -108,33 +126,6 @@ TEST_CASE("an override leads anywhere and grants nothing") {
   CHECK(table.Override(Target("a.test:80")) == Endpoint{*IpAddress::Parse("127.0.0.1"), 8080});
   CHECK_FALSE(table.Override(Target("a.test:81")).has_value());
   CHECK(table.Decide(Target("a.test:80")).verdict == EgressVerdict::kDeny);
-}
-
-TEST_CASE("an organisation's proxy is used for all but its exceptions and what is overridden") {
-  const std::vector<EgressOverride> overrides;
-  EgressRoute route = ParseEgressRoute("http://user:p%40ss@proxy.corp:3128").value();
-  CHECK(route.proxy_host == "proxy.corp");
-  CHECK(route.proxy_port == 3128);
-  CHECK(route.credential == "user:p@ss");
-  route.exceptions = {"in.corp", "*.in.corp", "10.0.0.5"};
-  const DecisionTable table("e", {}, false, nullptr, &overrides, &route);
-  CHECK(table.ProxyFor(Target("a.test:80")) == &route);
-  CHECK(table.ProxyFor(Target("xin.corp:80")) == &route);
-  CHECK(table.ProxyFor(Target("in.corp:80")) == nullptr);
-  CHECK(table.ProxyFor(Target("a.in.corp:80")) == nullptr);
-  CHECK(table.ProxyFor(Target("10.0.0.5:80")) == nullptr);
-  CHECK(
-      DecisionTable("e", {}, false, nullptr, &overrides, &kDirect).ProxyFor(Target("a.test:80")) ==
-      nullptr);
-  for (const char* text : {"", "proxy.corp:3128", "https://proxy.corp:3128", "http://proxy.corp",
-                           "http://proxy.corp:*", "http://*.corp:3128", "http://proxy.corp:3128/x",
-                           "socks5://proxy.corp:1080", "http://secret@proxy.corp:3128"}) {
-    INFO(text);
-    const auto refused = ParseEgressRoute(text);
-    REQUIRE_FALSE(refused.ok());
-    CHECK(refused.status().message().find("secret") == absl::string_view::npos);
-  }
-  CHECK(ParseEgressRoute("http://[::1]:3128/")->proxy_host == "::1");
 }
 
 TEST_CASE("the authorizer decides what a gated plan does not cover and its last word is kept") {

@@ -19,12 +19,13 @@ constexpr std::size_t kMaxAddresses = 16;
 
 }  // namespace
 
-Dial::Dial(EventLoop& loop, Lookups& lookups, const DecisionTable& decisions, NetworkTarget target,
-           std::chrono::milliseconds timeout, Done done)
+Dial::Dial(EventLoop& loop, Lookups& lookups, UpstreamTlsSet& tls, const DecisionTable& decisions,
+           NetworkTarget target, std::chrono::milliseconds timeout, Done done)
     : loop_(loop),
       lookups_(&lookups),
       decisions_(&decisions),
       target_(std::move(target)),
+      tls_(&tls),
       make_socket_([](int family) { return MakeHostSocket(family, SOCK_STREAM); }),
       done_(std::move(done)) {
   SetDeadline(timeout);
@@ -65,6 +66,7 @@ Dial::~Dial() {
   loop_.Cancel(deadline_);
   loop_.Cancel(stagger_);
   if (ticket_ != 0) lookups_->Cancel(ticket_);
+  if (handshake_ != nullptr) handshake_->Abandon();
   for (const std::unique_ptr<Attempt>& attempt : attempts_) {
     if (attempt->fd.valid()) loop_.Unwatch(attempt->fd.get(), attempt.get());
   }
@@ -87,6 +89,7 @@ void Dial::TakeAddresses(const Lookups::Result& result) {
       endpoints_.push_back(endpoint);
     }
   }
+  was_judged_ = proxy_ == nullptr;
   if (endpoints_.empty() && !refused.empty()) return Fail(std::move(refused), true);
   if (endpoints_.empty()) return Fail("the name has no address", false);
   TryNext();
@@ -138,7 +141,7 @@ void Dial::OnAttempt(Attempt& attempt) {
   if (error == 0) return OnConnected(attempt);
   attempt.fd.Reset();
   last_.error_number = error;
-  if (upstream_ != nullptr) return;
+  if (is_asking_) return;
   last_.endpoint = attempt.endpoint;
   TryNext();
 }
@@ -147,19 +150,30 @@ void Dial::OnConnected(Attempt& attempt) {
   Result result;
   result.fd = std::move(attempt.fd);
   result.endpoint = attempt.endpoint;
+  result.was_judged = was_judged_;
   if (proxy_ == nullptr) return Finish(std::move(result));
   loop_.Cancel(stagger_);
-  if (upstream_ != nullptr) return;  // Another attempt was first.
+  if (std::exchange(is_asking_, true)) return;  // Another attempt was first.
   last_.endpoint = result.endpoint;
-  upstream_ = std::make_unique<UpstreamConnect>(loop_, std::move(result.fd),
+  if (!proxy_->tls) return AskProxy(std::move(result.fd));
+  handshake_ = tls_->Add(std::move(result.fd), [this](UniqueFd plain, std::string problem) {
+    handshake_ = nullptr;
+    if (!problem.empty()) return Fail(std::move(problem), false);
+    AskProxy(std::move(plain));
+  });
+}
+
+void Dial::AskProxy(UniqueFd fd) {
+  upstream_ = std::make_unique<UpstreamConnect>(loop_, std::move(fd),
                                                 ConnectRequest(target_, proxy_->credential),
-                                                [this](UniqueFd fd, std::string problem) {
-                                                  if (!problem.empty())
+                                                [this](UniqueFd tunnel, std::string problem) {
+                                                  if (!problem.empty()) {
                                                     return Fail(std::move(problem), false);
-                                                  Result tunnel;
-                                                  tunnel.fd = std::move(fd);
-                                                  tunnel.endpoint = last_.endpoint;
-                                                  Finish(std::move(tunnel));
+                                                  }
+                                                  Result result;
+                                                  result.fd = std::move(tunnel);
+                                                  result.endpoint = last_.endpoint;
+                                                  Finish(std::move(result));
                                                 });
   if (!upstream_->Start()) Fail("the upstream proxy cannot be asked", false);
 }

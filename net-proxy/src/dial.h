@@ -18,17 +18,19 @@
 #include "ip_address.h"
 #include "lookups.h"
 #include "upstream_connect.h"
+#include "upstream_tls.h"
 
 namespace cordon::internal::egress {
 
 class Dial {
  public:
   struct Result {
-    UniqueFd fd;           // Connected and not watched; not valid when that failed.
-    Endpoint endpoint;     // What was reached, or tried last.
-    std::string problem;   // Why not.
-    bool denied = false;   // By an address that the target must not lead to.
-    int error_number = 0;  // Of the last attempt.
+    UniqueFd fd;              // Connected and not watched; not valid when that failed.
+    Endpoint endpoint;        // What was reached, or tried last.
+    std::string problem;      // Why not.
+    bool was_judged = false;  // The address is one that the name led to, and that may be so.
+    bool denied = false;      // By an address that the target must not lead to.
+    int error_number = 0;     // Of the last attempt.
   };
 
   // A new non-blocking stream socket of a family.
@@ -37,8 +39,8 @@ class Dial {
 
   // To a target that was allowed. `done` is called once, later, unless the dial is destroyed
   // before; it may destroy the dial.
-  Dial(EventLoop& loop, Lookups& lookups, const DecisionTable& decisions, NetworkTarget target,
-       std::chrono::milliseconds timeout, Done done);
+  Dial(EventLoop& loop, Lookups& lookups, UpstreamTlsSet& tls, const DecisionTable& decisions,
+       NetworkTarget target, std::chrono::milliseconds timeout, Done done);
   // To the first of `endpoints` that answers, with sockets of `make_socket`.
   Dial(EventLoop& loop, std::vector<Endpoint> endpoints, MakeSocket make_socket,
        std::chrono::milliseconds timeout, Done done);
@@ -56,6 +58,7 @@ class Dial {
 
   void SetDeadline(std::chrono::milliseconds timeout);
   void OnConnected(Attempt& attempt);
+  void AskProxy(UniqueFd fd);
   void TakeAddresses(const Lookups::Result& result);
   void TryNext();
   void OnAttempt(Attempt& attempt);
@@ -67,10 +70,14 @@ class Dial {
   const DecisionTable* decisions_ = nullptr;
   NetworkTarget target_;
   const EgressRoute* proxy_ = nullptr;  // Connected to first, and asked for a tunnel.
+  bool is_asking_ = false;              // One attempt has reached it.
+  UpstreamTlsSet* tls_ = nullptr;
+  UpstreamTls* handshake_ = nullptr;  // While it is waited for.
   std::unique_ptr<UpstreamConnect> upstream_;
   MakeSocket make_socket_;
   Done done_;
   Lookups::Ticket ticket_ = 0;
+  bool was_judged_ = false;
   std::vector<Endpoint> endpoints_;
   std::size_t next_ = 0;
   std::vector<std::unique_ptr<Attempt>> attempts_;

@@ -115,7 +115,7 @@ bool FrontConnection::TakeHttpTarget(const HttpHead& head, std::size_t size) {
   if (!target.ok()) {
     return RefuseHttp(400, absl::StrCat("refused by cordon: ", MessageOf(target.status()), "\n"));
   }
-  if (target->host.starts_with('*')) {
+  if (IsPattern(*target)) {
     return RefuseHttp(400, "refused by cordon: a pattern is no host\n");
   }
   ConnectionTerms terms;
@@ -163,7 +163,7 @@ bool FrontConnection::TakeSocksRequest() {
   }
   if (!request.known_address) return Refuse(SocksReplyBytes(SocksReply::kAddressNotSupported));
   absl::StatusOr<NetworkTarget> target = ParseNetworkTarget(request.target);
-  if (!target.ok() || target->host.starts_with('*') || target->port == 0) {
+  if (!target.ok() || IsPattern(*target)) {
     return Refuse(SocksReplyBytes(SocksReply::kFailed));
   }
   input_.erase(0, request.size);

@@ -14,34 +14,6 @@
 namespace cordon::internal::egress {
 namespace {
 
-// An explicit front for `targets`; its clients are on the host.
-struct Front {
-  std::unique_ptr<NetProxy> proxy;
-  std::unique_ptr<EgressFront> front;
-
-  Front(EgressProxyOptions options, EgressPlan plan, const std::string& credential = "") {
-    proxy = NewEgressProxy(std::move(options)).value();
-    EgressFrontOptions where;
-    where.credential = credential;
-    front = proxy->ServeFront(std::move(plan), where).value();
-  }
-  [[nodiscard]] TestStream Connect() const {
-    return TestStream::Connect(nullptr, "127.0.0.1", front->port());
-  }
-  // All that the proxy and the server say to `text`.
-  [[nodiscard]] std::string Ask(const std::string& text) const {
-    const TestStream stream = Connect();
-    stream.Write(text);
-    return stream.ReadAll();
-  }
-};
-
-EgressProxyOptions With(const std::string& target, const TestServer& server) {
-  EgressProxyOptions options;
-  options.overrides = {To(target, server.port())};
-  return options;
-}
-
 std::string Get(const std::string& host, const std::string& fields = "Connection: close\r\n") {
   return "GET http://" + host + "/x?y HTTP/1.1\r\nHost: " + host + "\r\n" + fields + "\r\n";
 }
@@ -222,39 +194,6 @@ TEST_CASE("an explicit front serves any port of a target and no address inside")
   const std::string local = front.Ask(Get("localhost:" + port));
   CHECK(local.starts_with("HTTP/1.1 403"));
   CHECK(server.connections() == 1);
-}
-
-TEST_CASE("an organisation's proxy is asked for each target and never passed by") {
-  TestServer server(ServeEcho);
-  const std::string port = std::to_string(server.port());
-  // Ours, as somebody else's: it knows granted.test, and nobody else does.
-  const Front upstream(With("granted.test:7000", server), Plan({"granted.test:7000"}), "u:secret");
-  const std::string where = "127.0.0.1:" + std::to_string(upstream.front->port());
-  EgressProxyOptions options;
-  options.route = ParseEgressRoute("http://u:secret@" + where).value();
-  options.lookup = [](const std::string&) -> absl::StatusOr<std::vector<std::string>> {
-    return std::vector<std::string>{"127.0.0.1"};
-  };
-  const Front front(std::move(options), Plan({"granted.test:7000", "refused.test:" + port}));
-  const std::string agreed = "HTTP/1.1 200 Connection established\r\n\r\n";
-  const TestStream stream = front.Connect();
-  stream.Write("CONNECT granted.test:7000 HTTP/1.1\r\nHost: x\r\n\r\n" + std::string("\0x", 2));
-  stream.EndWriting();
-  CHECK(stream.ReadAll() == agreed + std::string("\0x", 2));
-
-  const std::string refused =
-      front.Ask("CONNECT refused.test:" + port + " HTTP/1.1\r\nHost: x\r\n\r\n");
-  CHECK(refused.starts_with("HTTP/1.1 502"));
-  CHECK(refused.find("the upstream proxy answered: HTTP/1.1 403") != std::string::npos);
-  CHECK(server.connections() == 1);
-
-  EgressProxyOptions wrong;
-  wrong.route = ParseEgressRoute("http://u:wrong@" + where).value();
-  const Front other(std::move(wrong), Plan({"granted.test:7000"}));
-  const std::string answer = other.Ask("CONNECT granted.test:7000 HTTP/1.1\r\nHost: x\r\n\r\n");
-  CHECK(answer.starts_with("HTTP/1.1 502"));
-  CHECK(answer.find("407") != std::string::npos);
-  CHECK(answer.find("wrong") == std::string::npos);
 }
 
 TEST_CASE("a front refuses what it cannot be") {

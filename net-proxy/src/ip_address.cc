@@ -4,7 +4,9 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 
@@ -32,6 +34,21 @@ std::optional<IpAddress> IpAddress::Parse(std::string_view text) {
   in6_addr v6{};
   if (inet_pton(AF_INET6, copy.c_str(), &v6) == 1) return FromV6(v6);
   return std::nullopt;
+}
+
+std::optional<IpPrefix> IpPrefix::Parse(std::string_view text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::optional<IpAddress> address = IpAddress::Parse(text.substr(0, slash));
+  if (!address.has_value()) return std::nullopt;
+  IpPrefix prefix{*address, address->is_v6 ? 128 : 32};
+  if (slash == text.size()) return prefix;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + slash + 1, end, prefix.bits);
+  const bool is_number = read.ec == std::errc() && read.ptr == end;
+  if (!is_number || prefix.bits < 0 || prefix.bits > (address->is_v6 ? 128 : 32)) {
+    return std::nullopt;
+  }
+  return prefix;
 }
 
 IpAddress IpAddress::V4(std::uint32_t host_order) {

@@ -28,6 +28,15 @@ struct IpAddress {
   friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
 };
 
+// The addresses whose first bits are those of one.
+struct IpPrefix {
+  IpAddress address;
+  int bits = 0;
+
+  // `address/length`, or an address for itself alone. `text` is the host of a `NetworkTarget`.
+  [[nodiscard]] static std::optional<IpPrefix> Parse(std::string_view text);
+};
+
 struct Endpoint {
   IpAddress ip;
   std::uint16_t port = 0;

@@ -14,26 +14,6 @@ namespace cordon {
 namespace internal::egress {
 namespace {
 
-// RFC 3986 section 2.1. False for a `%` without two digits, and for a control character.
-bool PercentDecode(std::string_view text, std::string& out) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-  };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '%') {
-      if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) return false;
-      c = static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-      i += 2;
-    }
-    if (static_cast<unsigned char>(c) < 0x20) return false;
-    out.push_back(c);
-  }
-  return true;
-}
-
 class ServedSession final : public EgressFront {
  public:
   ServedSession(std::shared_ptr<Core> core, std::unique_ptr<Session> session,
@@ -58,6 +38,10 @@ class ServedSession final : public EgressFront {
     });
     return record_->UsedByAddress();
   }
+  [[nodiscard]] absl::Status Revoke(const NetworkTarget& target) override {
+    core_->loop->RunAndWait([&] { session_->Revoke(target); });
+    return absl::OkStatus();
+  }
   [[nodiscard]] std::uint16_t port() const override { return port_; }
 
  private:
@@ -72,6 +56,9 @@ class Proxy final : public NetProxy {
   explicit Proxy(std::shared_ptr<Core> core) : core_(std::move(core)) {}
 
   [[nodiscard]] bool HasAuthorizer() const override { return core_->options.authorizer != nullptr; }
+  [[nodiscard]] std::string RouteFingerprint() const override {
+    return core_->routes.Fingerprint();
+  }
 
   absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
       EgressPlan plan, std::shared_ptr<SandboxNetwork> network) override {
@@ -127,41 +114,28 @@ absl::StatusOr<EgressOverride> ParseEgressOverride(std::string_view text) {
   if (!target.ok()) return target.status();
   absl::StatusOr<NetworkTarget> address = ParseNetworkTarget(text.substr(equals + 1));
   if (!address.ok()) return address.status();
-  const bool is_pattern = target->port == 0 || target->host.starts_with('*');
-  if (is_pattern || !address->is_address || address->port == 0) {
+  if (IsPattern(*target) || !address->is_address || IsPattern(*address)) {
     return MakeError(ErrorCode::kInvalidTarget,
                      "an override maps one NAME:PORT to one ADDRESS:PORT, without patterns");
   }
   return EgressOverride{*std::move(target), address->host, address->port};
 }
 
-absl::StatusOr<EgressRoute> ParseEgressRoute(std::string_view text) {
-  const absl::Status malformed =
-      MakeError(ErrorCode::kInvalidTarget,
-                "an upstream proxy is http://[USER:PASSWORD@]HOST:PORT, as in http://proxy:3128");
-  constexpr std::string_view kScheme = "http://";
-  if (!text.starts_with(kScheme)) return malformed;
-  text.remove_prefix(kScheme.size());
-  if (text.ends_with('/')) text.remove_suffix(1);
-  EgressRoute route;
-  if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
-    if (!internal::egress::PercentDecode(text.substr(0, at), route.credential)) return malformed;
-    if (route.credential.find(':') == std::string::npos) return malformed;
-    text.remove_prefix(at + 1);
-  }
-  absl::StatusOr<NetworkTarget> host = ParseNetworkTarget(text);
-  if (!host.ok() || host->port == 0 || host->host.starts_with('*')) return malformed;
-  route.proxy_host = host->host;
-  route.proxy_port = host->port;
-  return route;
-}
-
 absl::StatusOr<std::unique_ptr<NetProxy>> NewEgressProxy(EgressProxyOptions options) {
+  absl::StatusOr<RouteResolver> routes = RouteResolver::Create(options.route);
+  if (!routes.ok()) return routes.status();
+  std::optional<internal::egress::TlsClient> tls;
+  if (options.route.tls) {
+    absl::StatusOr<internal::egress::TlsClient> client =
+        internal::egress::TlsClient::Create(options.route.proxy_host, options.route.ca_file);
+    if (!client.ok()) return client.status();
+    tls = *std::move(client);
+  }
   absl::StatusOr<std::unique_ptr<internal::egress::EventLoop>> loop =
       internal::egress::EventLoop::Create();
   if (!loop.ok()) return loop.status();
-  return std::make_unique<internal::egress::Proxy>(
-      std::make_shared<internal::egress::Core>(std::move(options), *std::move(loop)));
+  return std::make_unique<internal::egress::Proxy>(std::make_shared<internal::egress::Core>(
+      std::move(options), *std::move(routes), std::move(tls), *std::move(loop)));
 }
 
 }  // namespace cordon

@@ -26,12 +26,6 @@ std::string Pattern(std::size_t size) {
   return bytes;
 }
 
-EgressProxyOptions With(const std::string& target, const TestServer& server) {
-  EgressProxyOptions options;
-  options.overrides = {To(target, server.port())};
-  return options;
-}
-
 TEST_CASE("bytes and the end of each direction arrive as they were sent") {
   TestServer server(ServeEcho);
   Served served;

@@ -69,6 +69,9 @@ class Relay {
   // False when the kernel cannot watch the sockets; then `ended` is not called.
   [[nodiscard]] bool Start();
 
+  // Ends it at once with resets.
+  void Cut() { Reset(); }
+
   // Whether a protocol that names no host has begun: only the address was checked.
   [[nodiscard]] bool names_no_host() const;
 

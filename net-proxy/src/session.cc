@@ -19,6 +19,7 @@ constexpr std::uint16_t kDnsPort = 53;
 constexpr std::uint32_t kTtlSeconds = 60;
 // A command that tries many targets must not bury a person in questions.
 constexpr std::size_t kMaxQuestions = 32;
+constexpr std::chrono::milliseconds kReviewEvery{500};
 // Where connections are held when nobody decided yet and each listener has one port.
 constexpr std::uint16_t kPortsToAskAbout[] = {22,   80,   443,  3000, 3306, 5000,
                                               5432, 6379, 8000, 8080, 8443, 9418};
@@ -28,10 +29,11 @@ NetworkTarget PortOf(std::uint16_t port) {
 }
 
 // What a sandbox has itself, or nobody has. Such a target only says where a name may lead.
-bool IsOwnAddress(const std::string& address) {
-  const std::optional<IpAddress> ip = IpAddress::Parse(address);
-  if (!ip.has_value()) return true;
-  const AddressClass address_class = ClassifyAddress(*ip);
+bool IsOwnAddress(const std::string& host) {
+  const std::optional<IpPrefix> range = IpPrefix::Parse(host);
+  if (!range.has_value()) return true;
+  if (range->bits < SpecialPrefixBits(range->address)) return false;  // Others are in it too.
+  const AddressClass address_class = ClassifyAddress(range->address);
   return address_class == AddressClass::kLoopback || address_class == AddressClass::kUnspecified ||
          address_class == AddressClass::kMulticast;
 }
@@ -45,12 +47,17 @@ Session::Session(Core& core, EgressPlan plan, std::shared_ptr<SandboxNetwork> ne
       network_(std::move(network)),
       record_(std::move(record)),
       decisions_(plan_.execution_id, plan_.targets, plan_.gated, core.options.authorizer,
-                 &core.options.overrides, &core.options.route),
+                 &core.options.overrides, &core.routes),
       names_(core.options.limits.max_names),
-      self_(std::make_shared<Session*>(this)) {}
+      self_(std::make_shared<Session*>(this)) {
+  for (const NetworkTarget& target : plan_.denied) {
+    decisions_.Withdraw(target, absl::StrCat("denied: ", NetworkTargetText(target)));
+  }
+}
 
 Session::~Session() {
   for (auto& [target, question] : questions_) loop().Cancel(question.deadline);
+  loop().Cancel(review_);
   connections_.clear();
   fronts_.clear();
   farewells_.clear();
@@ -223,7 +230,37 @@ void Session::Accept(Connection::Kind kind, NetworkTarget target, UniqueFd clien
                                                  std::move(terms));
   Connection* const raw = connection.get();
   connections_.emplace(raw, std::move(connection));
+  ReviewLater();
   raw->Start();
+}
+
+// Rules change and end while connections are open, and nobody says so.
+void Session::ReviewLater() {
+  if (review_ != EventLoop::kNoTimer || core_.options.authorizer == nullptr) return;
+  if (connections_.empty()) return;
+  review_ = loop().After(kReviewEvery, [this] {
+    review_ = EventLoop::kNoTimer;
+    Review();
+    ReviewLater();
+  });
+}
+
+void Session::Review() {
+  std::map<NetworkTarget, EgressDecision> decided;  // Many connections, few targets.
+  std::vector<std::pair<Connection*, std::string>> ended;
+  for (const auto& [raw, connection] : connections_) {
+    if (!raw->is_allowed()) continue;
+    auto [decision, is_new] = decided.try_emplace(raw->target());
+    if (is_new) decision->second = decisions_.Decide(raw->target());
+    std::string problem = raw->ProblemSince(decision->second);
+    if (!problem.empty()) ended.emplace_back(raw, std::move(problem));
+  }
+  for (const auto& [connection, problem] : ended) connection->Cut(problem);
+}
+
+void Session::Revoke(const NetworkTarget& target) {
+  decisions_.Withdraw(target, absl::StrCat("revoked: ", NetworkTargetText(target)));
+  Review();
 }
 
 absl::StatusOr<std::uint16_t> Session::BindFront(const Endpoint& local,

@@ -50,10 +50,14 @@ class Session {
   void CatchUp();
   // Of the connections that are open: those that ended did it by themselves.
   void NoteProtocols();
+  // Ends the connections of what is not allowed any more.
+  void Review();
+  void Revoke(const NetworkTarget& target);
 
   // For the connections.
   [[nodiscard]] EventLoop& loop() { return *core_.loop; }
   [[nodiscard]] Lookups& lookups() { return core_.lookups; }
+  [[nodiscard]] UpstreamTlsSet& tls() { return core_.tls; }
   [[nodiscard]] Relay::Shared& relays() { return core_.relays; }
   [[nodiscard]] const EgressProxyOptions& options() const { return core_.options; }
   [[nodiscard]] const DecisionTable& decisions() const { return decisions_; }
@@ -99,6 +103,7 @@ class Session {
   [[nodiscard]] std::string AnswerName(const DnsQuestion& question);
   void DenyName(const DnsQuestion& question);
   [[nodiscard]] bool MayAskAbout(const std::string& name) const;
+  void ReviewLater();
   void OnAnswer(const NetworkTarget& target, const EgressDecision& decision);
 
   Core& core_;
@@ -117,6 +122,7 @@ class Session {
   std::unordered_map<Farewell*, std::unique_ptr<Farewell>> farewells_;
   Credential credential_{""};
   std::map<NetworkTarget, Question> questions_;
+  EventLoop::TimerId review_ = EventLoop::kNoTimer;
   std::shared_ptr<Session*> self_;  // So that a late answer finds out that nobody is here.
 };
 

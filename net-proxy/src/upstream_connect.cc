@@ -61,7 +61,8 @@ UpstreamConnect::~UpstreamConnect() {
 bool UpstreamConnect::Start() {
   // A short text into an empty buffer.
   const ssize_t sent = Send(fd_.get(), request_.data(), request_.size());
-  return sent == static_cast<ssize_t>(request_.size()) && loop_.Watch(fd_.get(), EPOLLIN, this);
+  return sent == static_cast<ssize_t>(request_.size()) &&
+         loop_.Watch(fd_.get(), EPOLLIN | EPOLLET, this);
 }
 
 void UpstreamConnect::OnIo(std::uint32_t /*events*/) {
@@ -71,14 +72,7 @@ void UpstreamConnect::OnIo(std::uint32_t /*events*/) {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) return Finish("the upstream proxy closed the connection");
   const ConnectAnswer answer = ParseConnectAnswer({bytes.data(), static_cast<std::size_t>(count)});
-  if (!answer.is_complete) {
-    // Part of a head stays readable: wait for more of it.
-    const int wanted = static_cast<int>(count) + 1;
-    setsockopt(fd_.get(), SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof wanted);
-    return;
-  }
-  const int one = 1;
-  setsockopt(fd_.get(), SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
+  if (!answer.is_complete) return;  // Part of a head stays readable: the next edge brings more.
   if (answer.problem.empty()) {
     (void)Receive(fd_.get(), bytes.data(), answer.size);
   }

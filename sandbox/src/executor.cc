@@ -16,7 +16,6 @@
 namespace cordon::internal {
 namespace {
 
-// No proxy route can be configured yet.
 constexpr char kDirectRoute[] = "direct";
 
 absl::Status Cancelled() {
@@ -99,7 +98,8 @@ GrantBinding SandboxExecutor::BindingFor(const Command& command,
   binding.command_digest = CommandDigest(command);
   binding.working_directory = directory.ok() ? *directory : command.working_directory;
   binding.profile_fingerprint = profile().Fingerprint();
-  binding.route_fingerprint = kDirectRoute;
+  binding.route_fingerprint =
+      parts_.egress != nullptr ? parts_.egress->RouteFingerprint() : kDirectRoute;
   binding.guarantees = GuaranteesToBits(report_.guarantees);
   return binding;
 }

@@ -66,7 +66,7 @@ absl::Status ValidateNetworkTarget(const GrantSubject& subject, bool is_broad) {
   if (is_broad != (target->host == "*")) {
     return Unfit(subject, is_broad ? "the host must be *" : "the host must be a single one");
   }
-  if (!is_broad && target->host.find('*') != std::string::npos) {
+  if (!is_broad && IsPattern(*target)) {
     return Unfit(subject, "the host must be a single one");
   }
   return ExpectNoIdentity(subject);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -70,10 +71,77 @@ std::string_view NameProblem(std::string_view name) {
   return "";
 }
 
+// An address with the number of its leading bits that count: all of them for a single address.
+struct Prefix {
+  std::array<std::uint8_t, 16> bytes{};
+  int family = AF_UNSPEC;
+  std::size_t bits = 0;
+};
+
+std::size_t WholeLength(int family) { return family == AF_INET6 ? 128 : 32; }
+
+// Drops what is behind the first `bits`.
+void Cut(std::array<std::uint8_t, 16>& bytes, std::size_t bits) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::size_t kept = bits > 8 * i ? std::min<std::size_t>(bits - 8 * i, 8) : 0;
+    bytes[i] = static_cast<std::uint8_t>(bytes[i] & (0xff00U >> kept));
+  }
+}
+
+// `text` is a host as `NetworkTarget` holds it.
+std::optional<Prefix> ReadPrefix(std::string_view text) {
+  Prefix prefix;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string address(text.substr(0, slash));
+  prefix.family = address.find(':') == std::string::npos ? AF_INET : AF_INET6;
+  if (inet_pton(prefix.family, address.c_str(), prefix.bytes.data()) != 1) return std::nullopt;
+  prefix.bits = WholeLength(prefix.family);
+  if (slash == text.size()) return prefix;
+  const std::string_view length = text.substr(slash + 1);
+  if (length.empty() || length.size() > 3 || (length.size() > 1 && length[0] == '0') ||
+      !std::all_of(length.begin(), length.end(), IsDigit)) {
+    return std::nullopt;
+  }
+  prefix.bits = 0;
+  for (const char c : length) prefix.bits = prefix.bits * 10 + static_cast<std::size_t>(c - '0');
+  if (prefix.bits > WholeLength(prefix.family)) return std::nullopt;
+  return prefix;
+}
+
+std::string AddressText(const Prefix& prefix) {
+  char text[INET6_ADDRSTRLEN];
+  inet_ntop(prefix.family, prefix.bytes.data(), text, sizeof(text));
+  return text;
+}
+
+// `host` has a slash; `family` is what its address must be of.
+absl::StatusOr<NetworkTarget> ParsePrefix(std::string_view whole, std::string_view host,
+                                          int family) {
+  std::optional<Prefix> prefix = ReadPrefix(host);
+  if (!prefix.has_value() || prefix->family != family) {
+    return Malformed(whole, "a range of addresses is ADDRESS/LENGTH, as in 10.0.0.0/8");
+  }
+  const std::string given = AddressText(*prefix);
+  if (prefix->bits == WholeLength(family)) {
+    return Malformed(whole, "a range of one address is written as the address, " + given);
+  }
+  Cut(prefix->bytes, prefix->bits);
+  const std::string host_text = absl::StrCat(AddressText(*prefix), "/", prefix->bits);
+  if (AddressText(*prefix) != given) {
+    return Malformed(whole, "its address has bits behind the prefix; write " + host_text);
+  }
+  const auto* bytes = reinterpret_cast<const in6_addr*>(prefix->bytes.data());
+  if (family == AF_INET6 && prefix->bits >= 96 && IN6_IS_ADDR_V4MAPPED(bytes)) {
+    return Malformed(whole, "write a range of IPv4-mapped addresses as the IPv4 range");
+  }
+  return NetworkTarget{.host = host_text, .port = 0, .is_address = true};
+}
+
 absl::StatusOr<NetworkTarget> ParseIpv6(std::string_view whole, std::string_view host) {
   in6_addr address{};
   if (host.find('%') != std::string_view::npos)
     return Malformed(whole, "zone ids are not accepted");
+  if (host.find('/') != std::string_view::npos) return ParsePrefix(whole, host, AF_INET6);
   if (inet_pton(AF_INET6, std::string(host).c_str(), &address) != 1) {
     return Malformed(whole, "what is in brackets is no IPv6 address");
   }
@@ -89,6 +157,7 @@ absl::StatusOr<NetworkTarget> ParseNameOrIpv4(std::string_view whole, std::strin
   std::string host(text);
   std::transform(host.begin(), host.end(), host.begin(), Lower);
   if (host == "*") return NetworkTarget{.host = host, .port = 0, .is_address = false};
+  if (host.find('/') != std::string::npos) return ParsePrefix(whole, host, AF_INET);
   in_addr address{};
   if (inet_pton(AF_INET, host.c_str(), &address) == 1) {
     return NetworkTarget{.host = host, .port = 0, .is_address = true};
@@ -103,8 +172,19 @@ absl::StatusOr<NetworkTarget> ParseNameOrIpv4(std::string_view whole, std::strin
   return NetworkTarget{.host = host, .port = 0, .is_address = false};
 }
 
+bool CoversRange(const NetworkTarget& outer, const NetworkTarget& inner) {
+  const std::optional<Prefix> range = ReadPrefix(outer.host);
+  std::optional<Prefix> part = ReadPrefix(inner.host);
+  if (!range.has_value() || !part.has_value() || range->family != part->family) return false;
+  if (part->bits < range->bits) return false;
+  Cut(part->bytes, range->bits);
+  return part->bytes == range->bytes;
+}
+
 bool CoversHost(const NetworkTarget& outer, const NetworkTarget& inner) {
   if (outer.host == "*" || outer.host == inner.host) return true;
+  if (outer.host.find('/') != std::string::npos)
+    return inner.is_address && CoversRange(outer, inner);
   if (!outer.host.starts_with("*.") || inner.is_address) return false;
   return inner.host.ends_with(std::string_view(outer.host).substr(1));
 }
@@ -140,6 +220,11 @@ std::string NetworkTargetText(const NetworkTarget& target) {
   const std::string port = target.port == 0 ? "*" : absl::StrCat(target.port);
   return brackets ? absl::StrCat("[", target.host, "]:", port)
                   : absl::StrCat(target.host, ":", port);
+}
+
+bool IsPattern(const NetworkTarget& target) {
+  return target.port == 0 || target.host.starts_with('*') ||
+         target.host.find('/') != std::string::npos;
 }
 
 bool Covers(const NetworkTarget& outer, const NetworkTarget& inner) {

@@ -122,6 +122,72 @@ TEST_CASE("an address in an unusual spelling is refused") {
   }
 }
 
+TEST_CASE("a range of addresses has one spelling") {
+  for (const std::string_view text : {"10.0.0.0/8:443", "0.0.0.0/0:*", "192.0.2.128/25:1",
+                                      "[2001:db8::/32]:443", "[::/0]:80", "[fe80::/10]:*"}) {
+    INFO(text);
+    CHECK(NetworkTargetText(Parsed(text)) == text);
+    CHECK(Parsed(text).is_address);
+    CHECK(IsPattern(Parsed(text)));
+  }
+  CHECK(NetworkTargetText(Parsed("tcp:[2001:DB8:0::/32]:443")) == "[2001:db8::/32]:443");
+  for (const std::string_view text : {"10.0.0.1/8:443",
+                                      "10.0.0.0/08:443",
+                                      "10.0.0.0/33:443",
+                                      "10.0.0.0/:443",
+                                      "10.0.0.0/-1:443",
+                                      "10.0.0.0/8/8:443",
+                                      "10.0.0.0/255.0.0.0:443",
+                                      "10/8:443",
+                                      "0xa.0.0.0/8:443",
+                                      "10.0.0.1/32:443",
+                                      "[2001:db8::1/32]:443",
+                                      "[2001:db8::1/128]:443",
+                                      "[2001:db8::/129]:443",
+                                      "[2001:db8::]/32:443",
+                                      "2001:db8::/32:443",
+                                      "[10.0.0.0/8]:443",
+                                      "[::ffff:10.0.0.0/104]:443",
+                                      "[fe80::%1/64]:443",
+                                      "a.example/8:443",
+                                      "*/8:443",
+                                      "*.example/8:443",
+                                      "/8:443"}) {
+    INFO(text);
+    CHECK(Is(ParseNetworkTarget(text).status(), ErrorCode::kInvalidTarget));
+  }
+}
+
+TEST_CASE("what stands for several hosts or ports is a pattern") {
+  for (const std::string_view text : {"*:443", "*.a.example:443", "a.example:*", "10.0.0.0/8:1"}) {
+    CHECK(IsPattern(Parsed(text)));
+  }
+  for (const std::string_view text : {"a.example:443", "10.0.0.0:443", "[::]:443"}) {
+    CHECK_FALSE(IsPattern(Parsed(text)));
+  }
+}
+
+TEST_CASE("a range covers its addresses and narrower ranges of the same family") {
+  const auto covers = [](std::string_view outer, std::string_view inner) {
+    return Covers(Parsed(outer), Parsed(inner));
+  };
+  CHECK(covers("10.0.0.0/8:443", "10.255.0.1:443"));
+  CHECK_FALSE(covers("10.0.0.0/8:443", "11.0.0.1:443"));
+  CHECK_FALSE(covers("10.0.0.0/8:443", "10.0.0.1:80"));
+  CHECK(covers("10.0.0.0/8:*", "10.1.0.0/16:443"));
+  CHECK_FALSE(covers("10.1.0.0/16:443", "10.0.0.0/8:443"));
+  CHECK(covers("192.0.2.128/25:1", "192.0.2.128:1"));
+  CHECK_FALSE(covers("192.0.2.128/25:1", "192.0.2.127:1"));
+  CHECK(covers("0.0.0.0/0:1", "192.0.2.127:1"));
+  CHECK_FALSE(covers("0.0.0.0/0:1", "[::1]:1"));
+  CHECK_FALSE(covers("[::/0]:1", "192.0.2.127:1"));
+  CHECK(covers("[2001:db8::/33]:1", "[2001:db8:7fff::1]:1"));
+  CHECK_FALSE(covers("[2001:db8::/33]:1", "[2001:db8:8000::1]:1"));
+  CHECK_FALSE(covers("10.0.0.0/8:443", "a.example:443"));
+  CHECK_FALSE(covers("10.0.0.0/8:443", "*:443"));
+  CHECK(covers("*:443", "10.0.0.0/8:443"));
+}
+
 TEST_CASE("errors about targets escape what they quote") {
   const absl::Status status = ParseNetworkTarget("a\x1b[31m:443").status();
   CHECK(std::string(status.message()).find('\x1b') == std::string::npos);

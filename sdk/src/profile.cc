@@ -73,6 +73,7 @@ Digest FingerprintOf(const ProfileConfig& config) {
   hasher.Add(static_cast<std::uint64_t>(config.protect_paths));
   AddEnvironment(hasher, config.environment);
   AddList(hasher, config.network_targets);
+  hasher.Add(static_cast<std::uint64_t>(config.network_route));
   AddPorts(hasher, config.loopback_ports);
   AddPorts(hasher, config.publish_ports);
   AddList(hasher, config.unix_sockets);

@@ -55,6 +55,9 @@ absl::Status CheckEnumerators(const ProfileConfig& config) {
       return Invalid("additional_roots", "has a value that is no access");
     }
   }
+  if (config.network_route > NetworkRoute::kEnvironment) {
+    return Invalid("network_route", "is no route");
+  }
   if (config.home > HomeMode::kReal) return Invalid("home", "is no home mode");
   if (config.isolation > Isolation::kUnconfined) return Invalid("isolation", "is no isolation");
   return absl::OkStatus();
@@ -373,7 +376,9 @@ std::vector<std::string> ReduceTargets(const std::vector<std::string>& targets) 
   std::vector<std::string> reduced;
   for (const NetworkTarget& target : all) {
     const bool covered = std::any_of(all.begin(), all.end(), [&target](const NetworkTarget& other) {
-      return other != target && Covers(other, target);
+      if (other == target || !Covers(other, target)) return false;
+      // A wider target may not reach every address in it: those that are not public must be named.
+      return !target.is_address || other.host == target.host;
     });
     if (!covered) reduced.push_back(NetworkTargetText(target));
   }

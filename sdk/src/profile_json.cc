@@ -43,6 +43,12 @@ const Enumerators<Access>& AccessNames() {
   return names;
 }
 
+const Enumerators<NetworkRoute>& RouteNames() {
+  static const Enumerators<NetworkRoute> names = {{"direct", NetworkRoute::kDirect},
+                                                  {"environment", NetworkRoute::kEnvironment}};
+  return names;
+}
+
 const Enumerators<HomeMode>& HomeNames() {
   static const Enumerators<HomeMode> names = {{"isolated", HomeMode::kIsolated},
                                               {"real", HomeMode::kReal}};
@@ -163,6 +169,7 @@ absl::StatusOr<ProfileConfig> ReadProfile(const JsonSource& source, const JsonVa
   reader.ReadBoolean("protect_paths", config.protect_paths);
   ReadStrings(reader, "environment", CheckVariable, config.environment);
   ReadStrings(reader, "network_targets", CheckTarget, config.network_targets);
+  reader.ReadEnum("network_route", RouteNames(), config.network_route);
   ReadPorts(reader, "loopback_ports", config.loopback_ports);
   ReadPorts(reader, "publish_ports", config.publish_ports);
   ReadStrings(reader, "unix_sockets", CheckAbsolute, config.unix_sockets);
@@ -275,6 +282,7 @@ std::string ProfileToJson(const ProfileConfig& config) {
   json["protect_paths"] = config.protect_paths;
   json["environment"] = config.environment;
   json["network_targets"] = config.network_targets;
+  json["network_route"] = NameIn(RouteNames(), config.network_route);
   json["loopback_ports"] = config.loopback_ports;
   json["publish_ports"] = config.publish_ports;
   json["unix_sockets"] = config.unix_sockets;

@@ -61,6 +61,7 @@ ProfileConfig EveryField() {
   config.protect_paths = false;
   config.environment = {"A", "B=1=2"};
   config.network_targets = {"*.example.com:443"};
+  config.network_route = NetworkRoute::kEnvironment;
   config.loopback_ports = {1, 65535};
   config.publish_ports = {8080};
   config.unix_sockets = {"/run/x.sock"};

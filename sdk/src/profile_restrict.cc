@@ -106,6 +106,8 @@ ProfileConfig RestrictFields(const ProfileConfig& base, const ProfileConfig& cei
   result.protect_paths = base.protect_paths || ceiling.protect_paths;
   result.environment = Intersection(base.environment, ceiling.environment);
   result.network_targets = RestrictTargets(base, ceiling);
+  // No authority, but the only way that the base may use: a ceiling has no better one.
+  result.network_route = base.network_route;
   result.loopback_ports = Intersection(base.loopback_ports, ceiling.loopback_ports);
   result.publish_ports = Intersection(base.publish_ports, ceiling.publish_ports);
   result.unix_sockets = Intersection(base.unix_sockets, ceiling.unix_sockets);

@@ -80,7 +80,12 @@ std::string ProfileJsonSchema() {
     "network_targets": {
       "type": "array",
       "items": {"type": "string", "pattern": ":([1-9][0-9]{0,4}|\\*)$"},
-      "description": "HOST:PORT; HOST may be *.example.com, an address, or [v6]; PORT a number or *."
+      "description": "HOST:PORT; HOST may be *.example.com, an address, [v6], or a range as 10.0.0.0/8 or [2001:db8::/32]; PORT a number or *."
+    },
+    "network_route": {
+      "enum": ["direct", "environment"],
+      "default": "direct",
+      "description": "The way to network targets. environment: through the proxy that HTTPS_PROXY names, but for the hosts of NO_PROXY, and never directly when it fails."
     },
     "loopback_ports": {
       "$ref": "#/$defs/ports",

@@ -271,6 +271,7 @@ TEST_CASE("the fingerprint ignores order and changes with every authority") {
       [](auto& c) { c.environment = {"NAME"}; },
       [](auto& c) { c.environment = {"OTHER=secret"}; },
       [](auto& c) { c.network_targets = {"a.example:1"}; },
+      [](auto& c) { c.network_route = NetworkRoute::kEnvironment; },
       [](auto& c) { c.loopback_ports = {1}; },
       [](auto& c) { c.publish_ports = {1}; },
       [](auto& c) { c.unix_sockets = {"/run/x"}; },

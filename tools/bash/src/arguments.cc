@@ -121,7 +121,7 @@ absl::StatusOr<DeclaredAccess> ParseNetworkAccess(const json& entry, std::string
     return Refuse("%s\"target\" must be HOST:PORT: %s", where,
                   std::string(target.status().message()));
   }
-  if (target->port == 0 || target->host.starts_with("*")) {
+  if (IsPattern(*target)) {
     return Refuse("%s\"target\" must name one host and one port, not %s", where, *text);
   }
   return DeclaredAccess(*std::move(target));

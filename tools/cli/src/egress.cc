@@ -1,8 +1,10 @@
 #include "egress.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -11,6 +13,11 @@
 
 namespace cordon::cli {
 namespace {
+
+std::optional<std::string> Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
 
 // The proxy is made before the gate, which needs the executors that need the proxy.
 class LateAuthorizer final : public EgressAuthorizer {
@@ -30,6 +37,13 @@ class LateAuthorizer final : public EgressAuthorizer {
     const std::shared_ptr<EgressGate> decides = gate();
     if (decides == nullptr) return EgressDecision{EgressVerdict::kDeny, "not granted"};
     return decides->Decide(execution_id, target);
+  }
+
+  absl::StatusOr<std::string> DenialOf(const std::string& execution_id,
+                                       const NetworkTarget& target) override {
+    const std::shared_ptr<EgressGate> decides = gate();
+    if (decides == nullptr) return std::string();
+    return decides->DenialOf(execution_id, target);
   }
 
   void Ask(const std::string& execution_id, const NetworkTarget& target,
@@ -58,6 +72,7 @@ class LeavingSession final : public EgressFront {
     if (gate_ != nullptr) gate_->Leave(execution_id_);
   }
 
+  absl::Status Revoke(const NetworkTarget& target) override { return session_->Revoke(target); }
   std::vector<Denial> Denials() const override { return session_->Denials(); }
   std::vector<NetworkTarget> Used() const override { return session_->Used(); }
   std::vector<NetworkTarget> UsedByAddress() const override { return session_->UsedByAddress(); }
@@ -76,6 +91,8 @@ class DecidedProxy final : public EgressProxy {
       : proxy_(std::move(proxy)), authorizer_(std::move(authorizer)) {}
 
   bool HasAuthorizer() const override { return authorizer_ != nullptr; }
+
+  std::string RouteFingerprint() const override { return proxy_->RouteFingerprint(); }
 
   absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
       EgressPlan plan, std::shared_ptr<SandboxNetwork> network) override {
@@ -157,8 +174,14 @@ class OpenSessionEgress final : public SessionEgress {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SessionEgress>> SessionEgress::Create(
-    const std::vector<std::string>& resolve, std::shared_ptr<LogSink> log, bool decides) {
+    const std::vector<std::string>& resolve, NetworkRoute route, std::shared_ptr<LogSink> log,
+    bool decides) {
   EgressProxyOptions options;
+  if (route == NetworkRoute::kEnvironment) {
+    auto from_environment = EgressRouteOfEnvironment(Variable);
+    if (!from_environment.ok()) return from_environment.status();
+    options.route = *std::move(from_environment);
+  }
   for (const std::string& text : resolve) {
     auto entry = ParseEgressOverride(text);
     if (!entry.ok()) return Annotate(entry.status(), "--resolve");

@@ -13,15 +13,18 @@
 #include "cordon/sdk/admission.h"
 #include "cordon/sdk/egress.h"
 #include "cordon/sdk/log_sink.h"
+#include "cordon/sdk/profile.h"
 
 namespace cordon::cli {
 
 class SessionEgress {
  public:
   // `resolve` are the texts of --resolve. Without `decides` nobody is asked and no rule is looked
-  // at: what is not granted is refused. `log` may be null.
+  // at: what is not granted is refused. `log` may be null. The environment is read for a route only
+  // when `route` says so.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<SessionEgress>> Create(
-      const std::vector<std::string>& resolve, std::shared_ptr<LogSink> log, bool decides);
+      const std::vector<std::string>& resolve, NetworkRoute route, std::shared_ptr<LogSink> log,
+      bool decides);
 
   virtual ~SessionEgress() = default;
 

@@ -147,9 +147,9 @@ absl::Status CheckResolve(const std::string& value) {
   const auto address = ParseNetworkTarget(value.substr(equals + 1));
   if (!name.ok()) return name.status();
   if (!address.ok()) return address.status();
-  if (name->port == 0 || address->port == 0 || !address->is_address) {
+  if (IsPattern(*name) || IsPattern(*address) || !address->is_address) {
     return MakeError(ErrorCode::kInvalidOption,
-                     "both ports must be numbers and the right side an address");
+                     "it maps one name and port to one address and port");
   }
   return absl::OkStatus();
 }

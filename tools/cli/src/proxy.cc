@@ -28,6 +28,7 @@ struct ProxyArguments {
   std::vector<std::string> net;
   std::vector<std::string> resolve;
   std::string upstream;
+  std::string upstream_ca;
   std::vector<std::string> direct;
   std::string audit;
 };
@@ -66,6 +67,7 @@ absl::StatusOr<EgressProxyOptions> ReadOptions(const ProxyArguments& arguments) 
     if (!route.ok()) return Annotate(route.status(), "--upstream");
     options.route = *std::move(route);
     options.route.exceptions = arguments.direct;
+    options.route.ca_file = arguments.upstream_ca;
   }
   if (!arguments.audit.empty()) {
     auto log = AuditLog::Open(arguments.audit, {});
@@ -148,7 +150,11 @@ void AddProxyCommand(CLI::App& proxy, Invocation& invocation) {
       .add_option("--upstream", arguments->upstream,
                   "Reach all targets through this proxy, never directly")
       ->envname("CORDON_PROXY_UPSTREAM")
-      ->type_name("http://[USER:PASSWORD@]HOST:PORT");
+      ->type_name("http[s]://[USER:PASSWORD@]HOST[:PORT]");
+  proxy
+      .add_option("--upstream-ca", arguments->upstream_ca,
+                  "Certificates that an https upstream may show; by default the host's")
+      ->type_name("FILE");
   proxy.add_option("--direct", arguments->direct, "A host that --upstream is not for; repeatable")
       ->allow_extra_args(false)
       ->type_name("HOST");

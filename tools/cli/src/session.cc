@@ -138,8 +138,8 @@ class OpenSession : public Session {
       log_ = *std::move(log);
     }
 
-    auto egress = SessionEgress::Create(options_.policy.resolve, log_,
-                                        *approver != nullptr || !options_.rules.empty());
+    auto egress = SessionEgress::Create(options_.policy.resolve, profile.Settings().network_route,
+                                        log_, *approver != nullptr || !options_.rules.empty());
     if (!egress.ok()) return egress.status();
     egress_ = *std::move(egress);
 

@@ -29,6 +29,10 @@ struct EgressGateOptions {
 // in the directory of the command as those of other requests do. A rule with a number of uses is
 // used once per execution and target.
 //
+// `DenialOf` knows the stored denials, those of a command's directory included; it also holds for
+// executions that were not entered, for which every stored denial counts. It is not logged here: an
+// egress proxy logs what it refuses and cuts.
+//
 // `Ask` puts the question on a thread of its own, in the order of the calls, and shares the turn of
 // the Gate's other questions. Calls for one execution and target get one question. What a person
 // approves is issued, verified and spent as a grant when the request has a binding.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cordon/net-proxy/route.h"
 #include "cordon/sdk/egress.h"
 #include "cordon/sdk/log_sink.h"
 #include "cordon/sdk/network_target.h"
@@ -49,27 +50,11 @@ struct EgressLimits {
   std::chrono::milliseconds ask_timeout{120'000};
 };
 
-// The way from this host to a target.
-struct EgressRoute {
-  // Direct, while this is empty. Else an organisation's HTTP proxy, by name or literal address: it
-  // is asked for a tunnel (CONNECT) to each target by name, and looks names up itself. What it
-  // refuses or cannot reach is not tried directly.
-  std::string proxy_host;
-  std::uint16_t proxy_port = 0;
-  std::string credential;  // `USER:PASSWORD` for it; in no log, report or error.
-  // Reached directly all the same: names, `*.name` or addresses.
-  std::vector<std::string> exceptions;
-};
-
-// Reads `http://[USER:PASSWORD@]HOST:PORT`. Returns kInvalidTarget, without the credential, for
-// anything else.
-[[nodiscard]] absl::StatusOr<EgressRoute> ParseEgressRoute(std::string_view text);
-
 struct EgressProxyOptions {
   // Decides what plans with `gated` do not cover. Null: nobody does.
   std::shared_ptr<EgressAuthorizer> authorizer;
   std::vector<EgressOverride> overrides;
-  EgressRoute route;
+  EgressRoute route;  // Direct, by default.
   EgressLimits limits;
   // Gets one "egress" record for each connection and for the first denial of each target. Null: no
   // log. Appended to by a thread of the proxy's own.
@@ -102,6 +87,10 @@ using NetProxy = EgressProxy;
 //  * Targets with any port (`HOST:*`), and names that the authorizer decides about, are served at
 //    every port where the network listens at all of them. Elsewhere the former are kUnavailable,
 //    and the latter have a few common ports.
+//
+// Returns kInvalidTarget for a malformed route and kInvalidOption for certificates that cannot be
+// read. The log of a connection names the address that was dialled: the proxy's, where there is
+// one.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<NetProxy>> NewEgressProxy(EgressProxyOptions options);
 
 }  // namespace cordon

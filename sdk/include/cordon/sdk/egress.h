@@ -39,6 +39,16 @@ class EgressAuthorizer {
   [[nodiscard]] virtual absl::StatusOr<EgressDecision> Decide(const std::string& execution_id,
                                                               const NetworkTarget& target) = 0;
 
+  // Which denial stands against `target` whatever a plan or an earlier answer says; empty when none
+  // does. Asked about every target before a connection to it, about every address that it leads to,
+  // and again while connections are open: one that is denied meanwhile is cut. Answers at once; an
+  // error denies.
+  [[nodiscard]] virtual absl::StatusOr<std::string> DenialOf(const std::string& execution_id,
+                                                             const NetworkTarget& target) {
+    (void)execution_id, (void)target;
+    return std::string();
+  }
+
   // After a `kAsk`: asks whoever decides and calls `answer` exactly once, from any thread, also
   // before returning; never with kAsk. A proxy asks once per execution and target however many
   // connections wait.
@@ -88,6 +98,7 @@ class SandboxNetwork {
 struct EgressPlan {
   std::string execution_id;
   std::vector<NetworkTarget> targets;        // Of the profile, and of the grants consumed for it.
+  std::vector<NetworkTarget> denied;         // Wins over everything, also for what a name leads to.
   std::vector<std::uint16_t> host_ports;     // The host's 127.0.0.1:PORT at the same port inside.
   std::vector<std::uint16_t> publish_ports;  // Inner listeners at the host's 127.0.0.1:PORT.
   // True: what `targets` does not cover is put to the proxy's authorizer. False: it is refused.
@@ -100,7 +111,14 @@ class EgressSession {
  public:
   virtual ~EgressSession() = default;
 
-  // What was refused so far, one entry per target, with counts.
+  // From now on nothing that `target` covers is reached, whatever grants it: new connections are
+  // refused, open ones are cut before this returns. absl kUnimplemented where a session cannot.
+  [[nodiscard]] virtual absl::Status Revoke(const NetworkTarget& target) {
+    (void)target;
+    return absl::UnimplementedError("this way out cannot revoke a target");
+  }
+
+  // What was refused so far, one entry per target, with counts; cut connections are among them.
   [[nodiscard]] virtual std::vector<Denial> Denials() const = 0;
 
   // The targets of the plan to which a connection was made so far, for the report.
@@ -125,7 +143,9 @@ class EgressFront : public EgressSession {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
 };
 
-// Serves the networks of sandboxes. Safe from any thread.
+// Serves the networks of sandboxes. While connections are open, what allowed them is looked at
+// again, at least once a second: a rule that was removed, expired or denied ends them. Safe from
+// any thread.
 class EgressProxy {
  public:
   virtual ~EgressProxy() = default;
@@ -134,6 +154,10 @@ class EgressProxy {
   // Where this is false and a plan has no targets, the network has no gateway: both sides are the
   // same namespace, in which `kGatewayAddress` is local and the synthetic prefix is unreachable.
   [[nodiscard]] virtual bool HasAuthorizer() const { return true; }
+
+  // Names the way from this host to the targets, for grants: equal for equal routes, without their
+  // secrets.
+  [[nodiscard]] virtual std::string RouteFingerprint() const { return "direct"; }
 
   // Binds resolver and listeners; all of them accept when this returns. Returns kUnavailable with
   // the address and errno when one cannot be bound (a published port in use, for example).

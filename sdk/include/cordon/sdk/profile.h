@@ -23,6 +23,13 @@
 
 namespace cordon {
 
+// The way out to network targets.
+enum class NetworkRoute : std::uint8_t {
+  kDirect = 0,
+  kEnvironment,  // The proxy that HTTPS_PROXY names, but for the hosts of NO_PROXY; never passed
+                 // by.
+};
+
 enum class HomeMode : std::uint8_t {
   kIsolated = 0,  // HOME is an empty folder of the executor; the user's home is hidden.
   kReal = 1,      // HOME is the user's home: readable but for well-known secrets, writable only
@@ -83,7 +90,8 @@ struct ProfileConfig {
   // the caller's value, `NAME=VALUE` sets one.
   std::vector<std::string> environment;
 
-  std::vector<std::string> network_targets;   // `host:port`; see network_target.h.
+  std::vector<std::string> network_targets;  // `host:port`; see network_target.h.
+  NetworkRoute network_route = NetworkRoute::kDirect;
   std::vector<std::uint16_t> loopback_ports;  // The host's 127.0.0.1:PORT, reachable inside.
   std::vector<std::uint16_t> publish_ports;   // Inner listeners, reachable from the host.
   std::vector<std::string> unix_sockets;      // Host sockets, by absolute path.
