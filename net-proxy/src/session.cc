@@ -222,7 +222,10 @@ void Session::CatchUp() {
   for (const std::unique_ptr<Listener>& listener : listeners_) listener->OnIo(0);
 }
 
-bool Session::IsFull() const { return connections_.size() >= core_.options.limits.max_connections; }
+bool Session::IsFull() const {
+  const std::size_t open = connections_.size() + fronts_.size() + farewells_.size();
+  return open >= core_.options.limits.max_connections;
+}
 
 void Session::Accept(Connection::Kind kind, NetworkTarget target, UniqueFd client,
                      ConnectionTerms terms) {

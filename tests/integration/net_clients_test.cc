@@ -43,9 +43,9 @@ TEST_CASE("curl over IPv6 to an address that was granted") {
   const std::string web = policy.at(3).substr(policy.at(3).find('=') + 1);
   policy.insert(policy.end(),
                 {"--net", "[2001:db8::7]:80", "--resolve", "[2001:db8::7]:80=" + web});
-  ExpectAllowed(ground, policy, "curl -sf6 -m 9 'http://[2001:db8::7]/file' | grep -qx text");
+  ExpectAllowed(ground, policy, "curl -gsf6 -m 9 'http://[2001:db8::7]/file' | grep -qx text");
   const CordonRun refused =
-      RunText(ground, policy, "curl -s6 -m 9 'http://[2001:db8::8]/file' || echo failed");
+      RunText(ground, policy, "curl -gs6 -m 9 'http://[2001:db8::8]/file' || echo failed");
   Expect(refused).Status(0).OutIs("failed\n").Below(std::chrono::seconds(5));
 }
 

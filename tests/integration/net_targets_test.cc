@@ -123,6 +123,65 @@ TEST_CASE("literal addresses of both families can be granted, and only they are 
   }
 }
 
+TEST_CASE("a range of addresses is granted as a whole, and one that is denied in it is not") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  Words policy = {"--net", "203.0.113.0/24:80", "--net", "[2001:db8::/32]:80"};
+  for (const char* address : {"203.0.113.7", "203.0.113.200", "203.0.114.7", "[2001:db8:9::7]"}) {
+    policy.insert(policy.end(), {"--resolve", std::string(address) + ":80=" + At(server)});
+  }
+  ExpectAllowed(ground, policy, "curl -sf -m 8 http://203.0.113.7/");
+  ExpectAllowed(ground, policy, "curl -gsf -m 8 'http://[2001:db8:9::7]/'");
+  Expect(RunText(ground, policy, "curl -sf -m 8 http://203.0.114.7/ || echo refused"))
+      .Out("refused")
+      .NoOut("greetings");
+  const std::string rules = ground.outside() + "/rules.json";
+  Expect(RunCordon(ground,
+                   {"rules", "add", "--rules", rules, "deny", "network", "203.0.113.128/25:*"}))
+      .Status(0);
+  policy.insert(policy.end(), {"--rules", rules});
+  Expect(RunText(ground, policy, "curl -sf -m 8 http://203.0.113.7/")).Status(0).Out("greetings");
+  const CordonRun denied =
+      RunText(ground, policy, "curl -sf -m 8 http://203.0.113.200/ || echo refused");
+  Expect(denied).Out("refused").NoOut("greetings").Err("203.0.113.128/25");
+  Expect(RunCordon(ground,
+                   {"run", "-w", ground.workspace(), "--net", "203.0.113.7/24:80", "--", "true"}))
+      .Err("203.0.113.0/24")
+      .NotStarted();
+}
+
+TEST_CASE("a rule that is removed cuts what it had allowed, and the log says so") {
+  if (access("/usr/bin/python3", X_OK) != 0) CORDON_SKIP("python3", "it is not installed");
+  const Ground ground;
+  const Port silent(true);
+  const std::string rules = ground.outside() + "/rules.json";
+  const std::string audit = ground.outside() + "/audit.jsonl";
+  Expect(
+      RunCordon(ground, {"rules", "add", "--rules", rules, "allow", "network", "granted.test:80"}))
+      .Status(0);
+  ground.MakeFile("wait.py",
+                  "import socket\ns = socket.create_connection(('granted.test', 80), 9)\n"
+                  "s.sendall(b'\\0')\nprint('connected', flush=True)\ns.settimeout(20)\n"
+                  "try: print('said', s.recv(9), flush=True)\n"
+                  "except ConnectionResetError: print('cut', flush=True)\n");
+  Child command(InsideCommand(ground, {"--gate", "deny", "--rules", rules, "--audit", audit,
+                                       "--resolve", "granted.test:80=127.0.0.1:" + silent.number,
+                                       "--", "python3", "wait.py"}),
+                InsideOptions(ground));
+  std::string line;
+  REQUIRE(command.ReadLine(line, std::chrono::seconds(15)));
+  CHECK(line == "connected");
+  const nlohmann::json listed = nlohmann::json::parse(
+      RunCordon(ground, {"rules", "list", "--json", "--rules", rules}).out, nullptr, false);
+  REQUIRE(listed.is_array());
+  Expect(RunCordon(ground, {"rules", "remove", "--rules", rules, listed[0]["id"]})).Status(0);
+  REQUIRE(command.ReadLine(line, std::chrono::seconds(10)));
+  CHECK(line == "cut");
+  CHECK(command.Finish().status == 0);
+  CHECK(Has(RunCordon(ground, {"audit", "show", audit}).out, "cut: no longer allowed"));
+}
+
 TEST_CASE("each refused target is said once at the end, with what would allow it") {
   NEEDS_CURL();
   const Ground ground;

@@ -281,8 +281,8 @@ void AddPolicyOptions(CLI::App& app, PolicyOptions& options) {
   AddRepeatable(app, "--deny-read", options.deny_read, "Hide what matches; wins over allows",
                 "GLOB");
   AddRepeatable(app, "--deny-write", options.deny_write, "Keep what matches from changing", "GLOB");
-  AddRepeatable(app, "--net", options.net, "Allow a TCP target, *.NAME for subdomains",
-                "HOST:PORT");
+  AddRepeatable(app, "--net", options.net,
+                "Allow a TCP target; *.NAME for subdomains, 10.0.0.0/8 for a range", "HOST:PORT");
   app.add_flag("--net-any", options.net_any, "Do not confine the network");
   AddRepeatable(app, "--resolve", options.resolve, "For tests: dial ADDRESS for that target",
                 "NAME:PORT=ADDRESS:PORT");
