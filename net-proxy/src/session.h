@@ -76,6 +76,8 @@ class Session {
   void SayFarewell(UniqueFd client, std::string_view words);
 
  private:
+  static constexpr std::uint16_t kDnsPort = 53;
+
   struct Question {
     std::vector<Connection*> waiting;
     EventLoop::TimerId deadline = EventLoop::kNoTimer;
