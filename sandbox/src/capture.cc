@@ -21,17 +21,18 @@ std::size_t PartialAtEnd(std::string_view text) {
     if (IsContinuation(last.front())) continue;
     Utf8Validator alone;
     alone.Add(last);
-    return alone.Valid() ? 0 : back;
+    return alone.EndsWithin() ? back : 0;
   }
   return 0;
 }
 
-// Bytes at the beginning of `text` that end a character whose first byte is missing.
+// Bytes at the beginning of `text` that end a character whose first byte is missing; none where
+// there are more of the kind than a character has.
 std::size_t PartialAtStart(std::string_view text) {
-  const std::size_t reach = std::min(text.size(), kMaxCharacterBytes - 1);
+  const std::size_t reach = std::min(text.size(), kMaxCharacterBytes);
   std::size_t count = 0;
   while (count < reach && IsContinuation(text[count])) ++count;
-  return count;
+  return count < kMaxCharacterBytes ? count : 0;
 }
 
 }  // namespace
@@ -118,11 +119,12 @@ CapturedOutput OutputCapture::Finish() && {
   output.total_lines = total_lines_;
   output.valid_utf8 = utf8_.Valid();
   const bool gap = output.head.size() + output.tail.size() < total_bytes_ - discarded_bytes_;
-  if (output.valid_utf8 && (gap || output.tail.empty())) {
+  const bool is_cut_off = discarded_bytes_ > 0;
+  if (gap || (is_cut_off && output.tail.empty())) {
     output.head.resize(output.head.size() - PartialAtEnd(output.head));
   }
-  if (output.valid_utf8 && gap) output.tail.erase(0, PartialAtStart(output.tail));
-  if (output.valid_utf8) output.tail.resize(output.tail.size() - PartialAtEnd(output.tail));
+  if (gap) output.tail.erase(0, PartialAtStart(output.tail));
+  if (is_cut_off) output.tail.resize(output.tail.size() - PartialAtEnd(output.tail));
   output.omitted_bytes = total_bytes_ - output.head.size() - output.tail.size();
   return output;
 }

@@ -20,6 +20,8 @@ class Utf8Validator {
   void Add(std::string_view bytes);
   // False also when the text ends within a character.
   [[nodiscard]] bool Valid() const { return valid_ && pending_ == 0; }
+  // Whether it ends within a character, and is valid but for that.
+  [[nodiscard]] bool EndsWithin() const { return valid_ && pending_ > 0; }
 
  private:
   void AddByte(unsigned char byte);
@@ -41,8 +43,7 @@ class OutputCapture {
   // Counts `bytes` without keeping them: what came after an output limit.
   void Discard(std::string_view bytes);
 
-  // What was kept. Where something was left out of a valid text, the cut is moved to the nearest
-  // whole characters.
+  // What was kept. Where something was left out, the cut is moved to the nearest whole characters.
   [[nodiscard]] CapturedOutput Finish() &&;
 
  private:

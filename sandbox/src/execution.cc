@@ -26,11 +26,6 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// For the end of a tree that was killed. It takes milliseconds; minutes would hide a fault.
-constexpr milliseconds kEndPatience = std::chrono::seconds(10);
-// For a supervisor that is no pid 1 to end its descendants before it is killed itself.
-constexpr milliseconds kSupervisorPatience = std::chrono::seconds(5);
-
 // glibc 2.36 is the first with a wrapper.
 void SendSignal(int pidfd, int signal) {
   (void)syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
@@ -73,10 +68,20 @@ ReportEntry UnobservedEntry(int error_number) {
           : absl::StrCat("refusals are not listed: the kernel gives no notifications: ", why)};
 }
 
+void MarkUnproved(RunResult& result) {
+  result.end_proved = false;
+  result.report.lifetime = LifetimeContainment::kUnspecified;
+  result.report.entries.push_back(
+      {"lifetime", FeatureStatus::kUnenforced,
+       "processes of this command may still run: their end could not be proved"});
+}
+
 }  // namespace
 
 Execution::Execution(SpawnedSandbox spawned, ExecutionContext context)
-    : spawned_(std::move(spawned)), context_(std::move(context)) {}
+    : spawned_(std::move(spawned)),
+      end_patience_(context.end_patience),
+      context_(std::move(context)) {}
 
 Execution::~Execution() { (void)Close(); }
 
@@ -177,6 +182,11 @@ std::optional<SteadyTime> Execution::started() const {
   return started_;
 }
 
+bool Execution::has_ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_.has_value();
+}
+
 void Execution::EndingAs(Outcome::Kind kind) {
   const std::lock_guard lock(mutex_);
   ReadEventsLocked();
@@ -203,9 +213,9 @@ void Execution::Destroy() {
   {
     const std::lock_guard lock(mutex_);
     destroyed_ = true;
-    if (context_.report.lifetime == LifetimeContainment::kEnforced) {
-      SendSignal(exit_fd(), SIGKILL);
-    }
+    // Elsewhere the first process is the one that ends the others: it must be able to.
+    const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
+    SendSignal(exit_fd(), dies_with_it ? SIGKILL : SIGCONT);
   }
   // Unlike a close, this reaches pid 1 also when a forked copy of this program holds the socket.
   (void)shutdown(channel_fd(), SHUT_WR);
@@ -223,12 +233,30 @@ absl::StatusOr<RunResult> Execution::Wait(SteadyTime deadline) {
 absl::Status Execution::Close() {
   EndingAs(Outcome::Kind::kCancelled);
   Destroy();
-  const SteadyTime begin = std::chrono::steady_clock::now();
-  if (!ReadableUntil(exit_fd(), begin + kSupervisorPatience)) SendSignal(exit_fd(), SIGKILL);
-  const absl::StatusOr<RunResult> result = Wait(begin + kEndPatience);
+  const absl::StatusOr<RunResult> result = Wait(std::chrono::steady_clock::now() + end_patience_);
   if (!Is(result.status(), ErrorCode::kTimeLimit)) return absl::OkStatus();
+  const std::lock_guard lock(mutex_);
+  QuarantineLocked();
   return MakeError(ErrorCode::kInternal,
                    "the end of a command's process tree cannot be proved; close again to retry");
+}
+
+RunResult Execution::Quarantine() {
+  const std::lock_guard lock(mutex_);
+  QuarantineLocked();
+  RunResult result = KnownLocked();
+  MarkUnproved(result);
+  return result;
+}
+
+void Execution::Retry() {
+  Destroy();
+  if (ReadableNow(exit_fd())) (void)Wait(SteadyTime::max());
+}
+
+void Execution::QuarantineLocked() {
+  if (quarantined_.exchange(true) || context_.log == nullptr) return;
+  (void)context_.log->Append({"quarantined", context_.execution_id, {}});
 }
 
 absl::Status Execution::SetupFailureLocked() const {
@@ -247,7 +275,7 @@ Outcome Execution::OutcomeLocked() const {
   Outcome outcome;
   outcome.wall = duration_cast<milliseconds>(std::chrono::steady_clock::now() -
                                              started_.value_or(handed_over_));
-  // Without a last word of pid 1 the tree was killed from outside.
+  // Without a last word of pid 1 the tree was killed from outside, or will be.
   const int status = ended_.has_value() ? ended_->wait_status : SIGKILL;
   if (WIFEXITED(status)) {
     outcome.code = WEXITSTATUS(status);
@@ -263,16 +291,26 @@ Outcome Execution::OutcomeLocked() const {
   return outcome;
 }
 
+RunResult Execution::KnownLocked() const {
+  RunResult result;
+  result.execution_id = context_.execution_id;
+  result.outcome = OutcomeLocked();
+  result.left_running = ended_.has_value() && ended_->left_running != 0;
+  result.grants = context_.grants;
+  result.report = context_.report;
+  return result;
+}
+
 void Execution::SettleLocked() {
   ReadEventsLocked();
   if (!started_.has_value() && !ended_.has_value()) {
     settled_ = SetupFailureLocked();
   } else {
-    RunResult result;
-    result.execution_id = context_.execution_id;
-    result.outcome = OutcomeLocked();
-    result.grants = context_.grants;
-    result.report = context_.report;
+    RunResult result = KnownLocked();
+    // A supervisor that is no pid 1 and gave no last word was killed before it had ended the
+    // others.
+    const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
+    if (!dies_with_it && !ended_.has_value()) MarkUnproved(result);
     result.changed_protected = context_.plan.ChangedProtected();
     if (ended_.has_value() && ended_->ended_by != TreeLimit::kNone) {
       result.report.entries.push_back(EndedByEntry(ended_->ended_by));
@@ -331,42 +369,6 @@ void Execution::LogExitLocked() {
   }
   // The command has ended whether or not that can be written down.
   (void)context_.log->Append(record);
-}
-
-absl::StatusOr<std::shared_ptr<Execution>> LiveExecutions::Start(
-    const std::function<absl::StatusOr<std::shared_ptr<Execution>>()>& spawn) {
-  const std::lock_guard lock(mutex_);
-  if (closed_) return MakeError(ErrorCode::kClosed, "the executor is closed");
-  absl::StatusOr<std::shared_ptr<Execution>> execution = spawn();
-  if (execution.ok()) running_.push_back(*execution);
-  return execution;
-}
-
-void LiveExecutions::Forget(const Execution* execution) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(running_, [execution](const auto& other) { return other.get() == execution; });
-}
-
-bool LiveExecutions::closed() {
-  const std::lock_guard lock(mutex_);
-  return closed_;
-}
-
-absl::Status LiveExecutions::Close() {
-  std::vector<std::shared_ptr<Execution>> running;
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    running = running_;
-  }
-  // All at once first, so that the waits below overlap.
-  for (const auto& execution : running) {
-    execution->EndingAs(Outcome::Kind::kCancelled);
-    execution->Destroy();
-  }
-  absl::Status status;
-  for (const auto& execution : running) status.Update(execution->Close());
-  return status;
 }
 
 }  // namespace cordon::internal

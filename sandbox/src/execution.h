@@ -38,6 +38,8 @@ struct ExecutionContext {
   std::shared_ptr<Observer> observer;
   std::shared_ptr<Observation> observation;
   LogSink* log = nullptr;  // Borrowed.
+  // For the end of a tree that was killed. It takes milliseconds; minutes would hide a fault.
+  std::chrono::milliseconds end_patience = std::chrono::seconds(10);
 };
 
 // Safe from any thread.
@@ -69,6 +71,13 @@ class Execution {
   // When the command began to run; nothing before.
   [[nodiscard]] std::optional<SteadyTime> started() const;
 
+  // Whether the command's own end has been reported. The tree's end follows at once, unless
+  // something in it does not die.
+  [[nodiscard]] bool has_ended() const;
+
+  // How long the end of a killed tree is waited for.
+  [[nodiscard]] std::chrono::milliseconds end_patience() const { return end_patience_; }
+
   // Says why the tree is about to be ended, which decides the outcome's kind. The first one counts.
   void EndingAs(Outcome::Kind kind);
 
@@ -84,8 +93,17 @@ class Execution {
   // Returns kTimeLimit at `deadline`, kSetupFailed when the command was never started.
   [[nodiscard]] absl::StatusOr<RunResult> Wait(SteadyTime deadline);
 
-  // Destroys and waits. Returns kInternal when the end cannot be proved; can be tried again.
+  // Destroys and waits for `end_patience`. Returns kInternal when the end cannot be proved; can be
+  // tried again. Quarantines then.
   [[nodiscard]] absl::Status Close();
+
+  // For a tree whose end cannot be proved: notes that it is kept, and returns what is known of it,
+  // with `end_proved` false. Its folders, plan and network stay until it has ended after all.
+  [[nodiscard]] RunResult Quarantine();
+  [[nodiscard]] bool is_quarantined() const { return quarantined_; }
+
+  // Without waiting: destroys once more, and settles if that has helped by now.
+  void Retry();
 
  private:
   void ReadEventsLocked();
@@ -99,11 +117,15 @@ class Execution {
   void SettleLocked();
   void TakeNetworkLocked(RunResult& result);
   void LogExitLocked();
+  [[nodiscard]] RunResult KnownLocked() const;
+  void QuarantineLocked();
 
   const SpawnedSandbox spawned_;
   const SteadyTime handed_over_ = std::chrono::steady_clock::now();
   std::function<void()> on_end_;
+  const std::chrono::milliseconds end_patience_;
   std::atomic<bool> terminated_ = false;
+  std::atomic<bool> quarantined_ = false;
 
   mutable std::mutex mutex_;
   ExecutionContext context_;
@@ -117,28 +139,6 @@ class Execution {
   std::optional<ReportEntry> unobserved_;
   UniqueFd terminal_;
   std::optional<absl::StatusOr<RunResult>> settled_;
-};
-
-// What an executor has running. Safe from any thread.
-class LiveExecutions {
- public:
-  // Makes an execution with `spawn` and keeps it until its end. Returns kClosed, without calling
-  // `spawn`, once `Close` was called.
-  [[nodiscard]] absl::StatusOr<std::shared_ptr<Execution>> Start(
-      const std::function<absl::StatusOr<std::shared_ptr<Execution>>()>& spawn);
-
-  void Forget(const Execution* execution);
-
-  [[nodiscard]] bool closed();
-
-  // Prevents every later start and ends what runs. Returns kInternal when an end cannot be proved;
-  // what is left is kept and can be tried again.
-  [[nodiscard]] absl::Status Close();
-
- private:
-  std::mutex mutex_;
-  bool closed_ = false;
-  std::vector<std::shared_ptr<Execution>> running_;
 };
 
 }  // namespace cordon::internal

@@ -18,6 +18,7 @@
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/log_sink.h"
 #include "execution.h"
+#include "live_executions.h"
 #include "plan_compiler.h"
 #include "prepared_spawn.h"
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,28 @@ constexpr int kRoomyPipeBytes = 1 << 20;  // What an unprivileged user may ask f
 // For pid 1 to do what it was told, before the tree is destroyed from outside.
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(1);
 
+absl::Status CheckSpool(int file) {
+  if (file < 0) return absl::OkStatus();
+  struct stat status = {};
+  const bool is_open = fstat(file, &status) == 0;
+  const int mode = fcntl(file, F_GETFL) & O_ACCMODE;
+  if (is_open && S_ISREG(status.st_mode) && mode != O_RDONLY) return absl::OkStatus();
+  return MakeError(ErrorCode::kInvalidOption,
+                   "a spool is a regular file that is open for writing: others could block");
+}
+
+// The bytes that were written before something failed.
+std::size_t WriteWhatFits(int file, std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = write(file, bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    done += static_cast<std::size_t>(written);
+  }
+  return done;
+}
+
 }  // namespace
 
 absl::StatusOr<Pipe> MakePipe() {
@@ -31,9 +54,12 @@ absl::StatusOr<Pipe> MakePipe() {
 void OutputPump::Raise::operator()() const { (void)eventfd_write(fd, 1); }
 
 absl::StatusOr<std::unique_ptr<OutputPump>> OutputPump::Create(const RunOptions& options) {
+  absl::Status spools = CheckSpool(options.spool.standard_output);
+  spools.Update(CheckSpool(options.spool.standard_error));
+  if (!spools.ok()) return spools;
   absl::StatusOr<Pipe> standard_output = MakePipe();
   if (!standard_output.ok()) return standard_output.status();
-  absl::StatusOr<Pipe> standard_error = MakePipe();
+  absl::StatusOr<Pipe> standard_error = options.merge_output ? Pipe() : MakePipe();
   if (!standard_error.ok()) return standard_error.status();
   UniqueFd stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop.valid()) return MakeErrnoError(errno, "cannot make an event descriptor");
@@ -44,13 +70,18 @@ absl::StatusOr<std::unique_ptr<OutputPump>> OutputPump::Create(const RunOptions&
 OutputPump::OutputPump(const RunOptions& options, Pipe standard_output, Pipe standard_error,
                        UniqueFd stop)
     : timeout_(options.timeout),
+      is_merged_(options.merge_output),
+      spool_room_(options.spool.max_bytes),
       room_(options.max_output_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
       buffer_(kReadBytes),
       streams_{{{std::move(standard_output), {options.head_bytes, options.tail_bytes}},
                 {std::move(standard_error), {options.head_bytes, options.tail_bytes}}}},
       stop_(std::move(stop)),
       on_stop_(options.stop, Raise{stop_.get()}) {
+  streams_[0].spool = options.spool.standard_output;
+  streams_[1].spool = options.spool.standard_error;
   for (Stream& stream : streams_) {
+    if (!stream.pipe.reader.valid()) continue;
     (void)fcntl(stream.pipe.reader.get(), F_SETFL, O_NONBLOCK);
     // What is still in a pipe the command has written beyond its limit.
     stream.is_roomy = options.max_output_bytes.has_value();
@@ -61,17 +92,20 @@ absl::StatusOr<RunResult> OutputPump::Run(Execution& execution) {
   for (Stream& stream : streams_) stream.pipe.writer.Reset();
   // A set-up that hangs must not outlive the limit either; the command's own time starts later.
   SetTimeLimit(std::chrono::steady_clock::now());
-  while (!ReadableNow(execution.exit_fd())) WaitForOneThing(execution);
+  while (!gave_up_ && !ReadableNow(execution.exit_fd())) WaitForOneThing(execution);
   for (Stream& stream : streams_) ReadRest(stream);
 
-  absl::StatusOr<RunResult> result = execution.Wait(SteadyTime::max());
+  absl::StatusOr<RunResult> result =
+      gave_up_ ? execution.Quarantine() : execution.Wait(SteadyTime::max());
   if (!result.ok()) return result;
   Outcome::Kind& kind = result->outcome.kind;
   // It may have been over the limit and gone before anybody had read that much.
   const bool by_itself = kind == Outcome::Kind::kExited || kind == Outcome::Kind::kSignaled;
   if (over_limit_ && by_itself) kind = Outcome::Kind::kOutputLimit;
   result->standard_output = std::move(streams_[0].capture).Finish();
+  result->standard_output.spooled_bytes = streams_[0].spooled_bytes;
   result->standard_error = std::move(streams_[1].capture).Finish();
+  result->standard_error.spooled_bytes = streams_[1].spooled_bytes;
   return result;
 }
 
@@ -99,12 +133,22 @@ void OutputPump::OnChannel(Execution& execution) {
   channel_done_ = !execution.ReadEvents();
   const std::optional<SteadyTime> started = execution.started();
   if (!was_started && started.has_value()) SetTimeLimit(*started);
+  // The rest takes no time, or does not end.
+  if (channel_done_ || execution.has_ended()) ExpectTheEnd();
+}
+
+void OutputPump::ExpectTheEnd() {
+  if (ending_) return;
+  ending_ = true;
+  next_deadline_ = std::chrono::steady_clock::now() + kPatience;
 }
 
 void OutputPump::OnDeadline(Execution& execution) {
   if (!ending_) return End(execution, Outcome::Kind::kTimedOut);
+  gave_up_ = destroyed_;
+  destroyed_ = true;
   execution.Destroy();
-  next_deadline_ = SteadyTime::max();
+  next_deadline_ = std::chrono::steady_clock::now() + execution.end_patience();
 }
 
 // Asks the tree to end; pid 1 kills it after the grace. Past that it is destroyed from outside.
@@ -148,6 +192,17 @@ void OutputPump::Keep(Stream& stream, std::string_view bytes) {
   stream.capture.Discard(bytes.substr(fits));
   room_ -= fits;
   over_limit_ = over_limit_ || fits < bytes.size();
+  Spool(stream, bytes.substr(0, fits));
+}
+
+// The first bytes without a gap, so that the file is what the command wrote up to there.
+void OutputPump::Spool(Stream& stream, std::string_view bytes) {
+  if (stream.spool < 0) return;
+  const std::size_t fits = std::min<std::uint64_t>(spool_room_, bytes.size());
+  const std::size_t written = WriteWhatFits(stream.spool, bytes.substr(0, fits));
+  stream.spooled_bytes += written;
+  spool_room_ -= written;
+  if (written < bytes.size()) stream.spool = -1;
 }
 
 // What is in the pipe now and no more: somebody outside may have been handed its other end.

@@ -11,6 +11,7 @@
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/unique_fd.h"
 #include "execution.h"
+#include "live_executions.h"
 #include "plan.h"
 
 namespace cordon::internal {

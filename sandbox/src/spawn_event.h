@@ -38,7 +38,9 @@ enum class Step : std::uint8_t {
 // order: kReady (only from a sandbox that was begun without a command; the pidfd of its pid 1 is
 // attached); for a command with a terminal, kTerminal; for a plan that observes, kObserved or
 // kUnobserved; kStarted or kFailed; after kStarted exactly one kEnded. End of file without kEnded
-// means that the tree was killed from outside.
+// means that the tree was killed from outside. The proof of the tree's end is not kEnded, which
+// also comes when something does not die, but the end of the first process, which outlives the
+// others.
 struct SpawnEvent {
   enum class Kind : std::uint8_t {
     kStarted,
@@ -57,6 +59,7 @@ struct SpawnEvent {
   std::uint64_t wall_microseconds = 0;  // From the command's start to its end.
   std::uint64_t cpu_microseconds = 0;   // User and system, whole tree.
   std::uint64_t max_rss_bytes = 0;
+  std::uint32_t left_running = 0;  // Whether others of the tree still ran when the command ended.
   char detail[128] = {};
 };
 

@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "cordon/sdk/status.h"
-
 namespace cordon {
 
 std::string_view OutcomeKindName(Outcome::Kind kind) {
@@ -47,13 +45,6 @@ absl::StatusOr<RunResult> Executor::RunArgvLimited(std::string_view working_dire
       std::min<std::uint64_t>(limit, std::numeric_limits<std::size_t>::max()));
   options.tail_bytes = 0;
   return RunArgv(working_directory, std::move(argv), options);
-}
-
-UniqueFd Process::TakeTerminal() { return {}; }
-
-absl::Status Process::Resize(TerminalSize size) {
-  static_cast<void>(size);
-  return MakeError(ErrorCode::kInvalidOption, "the command has no terminal");
 }
 
 }  // namespace cordon

@@ -26,8 +26,11 @@ constexpr int kSignals = 1;
 constexpr int kLauncher = 2;
 
 constexpr std::uint64_t kNever = TreeWatch::kNever;
-// How long what cannot be killed (another user's, in uninterruptible sleep) is waited for.
+// How long what does not die (in uninterruptible sleep) is waited for before the host is told.
 constexpr std::uint64_t kReapMicroseconds = 5'000'000;
+// Between two attempts to end what is left; the end of a child cuts them short.
+constexpr __kernel_timespec kShortPause = {0, 50'000'000};
+constexpr __kernel_timespec kLongPause = {0, 500'000'000};
 
 class Supervisor {
  public:
@@ -121,15 +124,16 @@ class Supervisor {
     SignalTree(SIGKILL);
   }
 
-  // Until nothing is left, or only what does not die.
-  void EndTree() {
-    const std::uint64_t give_up = NowMicroseconds() + kReapMicroseconds;
-    while (ReapAll() && NowMicroseconds() < give_up) {
+  // Until nothing is left; false when `patience` is over before.
+  bool EndTree(std::uint64_t patience, const __kernel_timespec& pause) {
+    const std::uint64_t begin = NowMicroseconds();
+    while (ReapAll()) {
+      if (NowMicroseconds() - begin >= patience) return false;
       SignalTree(SIGKILL);
       pollfd entry = {kSignals, POLLIN, 0};
-      constexpr __kernel_timespec kAgain = {0, 50'000'000};
-      Call(__NR_ppoll, &entry, 1, &kAgain, nullptr, 0);
+      Call(__NR_ppoll, &entry, 1, &pause, nullptr, 0);
     }
+    return true;
   }
 
   // Whether there are children that have not ended.
@@ -137,7 +141,9 @@ class Supervisor {
     DrainSignals();
     long ended;
     do {
-      ended = Call(__NR_wait4, -1, nullptr, WNOHANG, nullptr);
+      int status = 0;
+      ended = Call(__NR_wait4, -1, &status, WNOHANG, nullptr);
+      if (ended == supervised_.command) wait_status_ = status;
     } while (ended > 0);
     return ended == 0;
   }
@@ -145,15 +151,22 @@ class Supervisor {
   [[noreturn]] void Finish(int status) {
     wait_status_ = status;
     wall_microseconds_ = NowMicroseconds() - supervised_.started_microseconds;
-    EndTree();
+    left_running_ = ReapAll();
+    const bool is_all = EndTree(kReapMicroseconds, kShortPause);
     Report(SpawnEvent::Kind::kEnded);
+    // A namespace's pid 1 is gone only after all others; elsewhere this process sees to that.
+    if (!is_all && !supervised_.is_init) EndTree(kNever, kLongPause);
     Exit(0);
   }
 
   // Nobody listens. When pid 1 of a namespace exits, the kernel kills the rest.
   [[noreturn]] void Abandon() {
-    if (!supervised_.is_init) EndTree();
-    Exit(1);
+    if (supervised_.is_init) Exit(1);
+    wait_status_ = SIGKILL;
+    wall_microseconds_ = NowMicroseconds() - supervised_.started_microseconds;
+    if (!EndTree(kReapMicroseconds, kShortPause)) EndTree(kNever, kLongPause);
+    Report(SpawnEvent::Kind::kEnded);
+    Exit(0);
   }
 
   void Report(SpawnEvent::Kind kind) const {
@@ -162,6 +175,7 @@ class Supervisor {
     event.wait_status = wait_status_;
     event.wall_microseconds = wall_microseconds_;
     event.ended_by = watch_.exceeded();
+    event.left_running = left_running_ ? 1 : 0;
     if (kind == SpawnEvent::Kind::kEnded) AddUsage(&event);
     Send(kChannel, &event, sizeof(event));
   }
@@ -181,6 +195,7 @@ class Supervisor {
   bool channel_ready_ = false;
   bool launcher_gone_ = false;
   int wait_status_ = 0;
+  bool left_running_ = false;
   std::uint64_t wall_microseconds_ = 0;
 };
 

@@ -16,61 +16,22 @@
 
 #include "absl/status/statusor.h"
 #include "cordon/sdk/command.h"
-#include "cordon/sdk/denial.h"
 #include "cordon/sdk/enforcement_report.h"
 #include "cordon/sdk/grant.h"
-#include "cordon/sdk/path_policy.h"
+#include "cordon/sdk/process.h"
 #include "cordon/sdk/profile.h"
-#include "cordon/sdk/unique_fd.h"
+#include "cordon/sdk/run_result.h"
 
 namespace cordon {
 
-// How a started command ended. A failing command is a result, never an error.
-struct Outcome {
-  enum class Kind : std::uint8_t {
-    kExited,       // `code` is set.
-    kSignaled,     // `signal` is set.
-    kTimedOut,     // The time limit ended the tree.
-    kOutputLimit,  // The output limit ended the tree.
-    kCancelled,    // The caller's stop token, `Signal` or `Close` ended the tree.
-  };
-
-  Kind kind = Kind::kExited;
-  // The command's own status where there is one, also when it was made to end.
-  std::optional<int> code;
-  std::optional<int> signal;
-  std::chrono::milliseconds wall{0};
-  std::chrono::milliseconds cpu{0};  // User and system time of the whole tree.
-  std::uint64_t max_rss_bytes = 0;   // The largest process of the tree.
-};
-
-[[nodiscard]] std::string_view OutcomeKindName(Outcome::Kind kind);  // "exited", "timed_out", ...
-
-// One stream as it was kept: all of it up to the head's size, then the last bytes.
-struct CapturedOutput {
-  std::string head;
-  std::string tail;                 // What follows the gap; empty when nothing was left out.
-  std::uint64_t total_bytes = 0;    // Exact, also of what was not kept.
-  std::uint64_t total_lines = 0;    // Newline characters.
-  std::uint64_t omitted_bytes = 0;  // 0 when `head` + `tail` is everything.
-  bool valid_utf8 = true;           // Of everything, also of what was not kept.
-};
-
-struct ConsumedGrant {
-  GrantClass grant_class = GrantClass::kCommandStart;
-  std::string target;
-};
-
-struct RunResult {
-  std::string execution_id;
-  Outcome outcome;
-  CapturedOutput standard_output;
-  CapturedOutput standard_error;
-  std::vector<Denial> denials;
-  // Protected paths that appeared or changed during the run; what could be undone was undone.
-  std::vector<std::string> changed_protected;
-  std::vector<ConsumedGrant> grants;
-  CompileReport report;  // Of this very spawn.
+// Regular files, open for writing, that get a copy of what a command writes beyond what its result
+// keeps; borrowed until the run is over. -1: none. Both may be one.
+struct SpoolFiles {
+  int standard_output = -1;
+  int standard_error = -1;
+  // Of both streams together. What comes later, or cannot be written (a full disk), is not spooled;
+  // `CapturedOutput::spooled_bytes` tells. It ends nothing.
+  std::uint64_t max_bytes = std::uint64_t{64} * 1024 * 1024;
 };
 
 struct RunOptions {
@@ -84,96 +45,12 @@ struct RunOptions {
   // Kept of each stream.
   std::size_t head_bytes = 256 * 1024;
   std::size_t tail_bytes = 256 * 1024;
+  // One pipe for both streams, so that what they hold is in the order in which it was written. All
+  // of it is the result's `standard_output` then.
+  bool merge_output = false;
+  SpoolFiles spool;
   // A request ends the tree like the time limit does.
   std::stop_token stop;
-};
-
-// What to do with one of the three standard streams of a prepared process.
-struct StreamOption {
-  enum class Kind : std::uint8_t {
-    kNull,  // /dev/null
-    kPipe,  // A new pipe; the other end is taken from the `Process`.
-    kFd,    // `fd` itself, which is borrowed until `Start` returns.
-  };
-  Kind kind = Kind::kNull;
-  int fd = -1;
-};
-
-struct TerminalSize {
-  std::uint16_t rows = 24;
-  std::uint16_t columns = 80;
-};
-
-struct ProcessOptions {
-  std::string execution_id;
-  std::vector<Grant> grants;
-  StreamOption standard_input;
-  StreamOption standard_output{StreamOption::Kind::kPipe, -1};
-  StreamOption standard_error{StreamOption::Kind::kPipe, -1};
-  // A pseudo-terminal of the command's own in the place of the three streams, which are ignored
-  // then. It becomes its controlling terminal. There is no fall-back to pipes.
-  std::optional<TerminalSize> terminal = std::nullopt;
-};
-
-enum class ProcessSignal : std::uint8_t {
-  kInterrupt,  // SIGINT to every process of the tree; may be repeated.
-  kTerminate,  // SIGTERM to every process of the tree, then kill after `kGrace`. Once.
-  kKill,       // The whole tree, at once.
-};
-
-// A started command with live streams. Destroying it kills the tree and waits for its end. Safe
-// from any thread, but for the `Take` functions.
-class Process {
- public:
-  static constexpr std::chrono::milliseconds kGrace = std::chrono::seconds(2);
-
-  virtual ~Process() = default;
-
-  // The caller's ends of the pipes; invalid when the stream is no pipe or was taken before. Closing
-  // standard input is end of file for the command. Born with O_CLOEXEC, blocking.
-  [[nodiscard]] virtual UniqueFd TakeStandardInput() = 0;
-  [[nodiscard]] virtual UniqueFd TakeStandardOutput() = 0;
-  [[nodiscard]] virtual UniqueFd TakeStandardError() = 0;
-
-  // The other side of the command's terminal: what is written are keys, what is read is what it
-  // shows. At the end of the tree read(2) fails with EIO, which is its end of file. Invalid without
-  // a terminal or when it was taken before. Born with O_CLOEXEC, blocking.
-  [[nodiscard]] virtual UniqueFd TakeTerminal();
-
-  // The new size of the terminal, of which the command is told by SIGWINCH. Returns kInvalidOption
-  // for a command without one and for a size of 0. No effect after the end.
-  virtual absl::Status Resize(TerminalSize size);
-
-  // Becomes readable (POLLIN or POLLHUP) once the tree has ended; owned by the process object. For
-  // event loops: poll it, then call `Wait`.
-  [[nodiscard]] virtual int exit_fd() const = 0;
-
-  // The end of the whole tree. Cached; many may wait; giving up waiting kills nothing. Returns
-  // kTimeLimit at `deadline` and kSetupFailed when the command could never be started. Its
-  // `outcome` is kExited, kSignaled, or kCancelled when `Signal` or `Close` came first; the
-  // captured streams are empty, the caller has read them.
-  [[nodiscard]] virtual absl::StatusOr<RunResult> Wait(
-      std::chrono::steady_clock::time_point deadline =
-          std::chrono::steady_clock::time_point::max()) = 0;
-
-  // No effect after the end.
-  virtual absl::Status Signal(ProcessSignal signal) = 0;
-
-  // Kills the tree and waits for its end. Idempotent.
-  virtual absl::Status Close() = 0;
-};
-
-// A command whose grants are consumed and whose policy is compiled, but which has not started.
-// Destroying it starts nothing; its grants stay spent.
-class PreparedProcess {
- public:
-  virtual ~PreparedProcess() = default;
-
-  // Paths as they will be resolved, grants included; frozen, shares nothing with later grants.
-  [[nodiscard]] virtual const PathPolicy& effective_paths() const = 0;
-
-  // Once. Returns kSetupFailed with the step and errno, kClosed after the executor was closed.
-  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<Process>> Start() = 0;
 };
 
 // Runs commands under one compiled profile. Safe from any thread.
@@ -185,7 +62,7 @@ class Executor {
   // the profile denies commands; kGrantRequired when it gates them and no grant came; a kGrant*
   // code for a grant that does not fit; kNotFound for a missing directory; kPolicyDenied for one
   // that is not readable; kSetupFailed {step, errno}; kUnavailable; kClosed. The time and output
-  // limits are outcomes, not errors.
+  // limits are outcomes, not errors. kInvalidOption for a spool that is no regular file.
   [[nodiscard]] absl::StatusOr<RunResult> RunArgv(std::string_view working_directory,
                                                   std::vector<std::string> argv,
                                                   const RunOptions& options = {});
