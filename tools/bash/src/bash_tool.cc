@@ -154,12 +154,17 @@ absl::StatusOr<ToolResult> RunToTheEnd(Executor& executor, const BashToolOptions
   options.max_output_bytes = tool.max_output_bytes;
   options.head_bytes = tool.head_bytes;
   options.tail_bytes = tool.tail_bytes;
+  options.merge_output = tool.merge_output;
   options.stop = stop;
   absl::StatusOr<RunResult> result = executor.Run(prepared.command, options);
   if (!result.ok()) return result.status();
+  internal::CallContext context;
+  context.workdir = prepared.command.working_directory;
+  context.notes = prepared.notes;
+  context.output_is_merged = tool.merge_output;
+  context.has_jobs = tool.jobs != nullptr;
   return internal::RenderRunResult(*result, {prepared.timeout, tool.max_output_bytes},
-                                   executor.profile(),
-                                   {prepared.command.working_directory, prepared.notes});
+                                   executor.profile(), context);
 }
 
 absl::StatusOr<ToolResult> StartJob(ProcessRegistry& jobs, const std::string& owner,

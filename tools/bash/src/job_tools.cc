@@ -23,6 +23,7 @@ constexpr char kBashResultSchema[] = R"json({
     "denials": {"type": "array", "items": {"type": "object"}},
     "changed_protected": {"type": "array", "items": {"type": "string"}},
     "invalid_utf8": {"type": "boolean"},
+    "left_running": {"type": "boolean"},
     "notes": {"type": "array", "items": {"type": "string"}},
     "workdir": {"type": "string"},
     "handle": {"type": "string"},

@@ -145,17 +145,32 @@ std::string StructuredJson(const RunResult& result, const ShownStream& standard_
                            !result.standard_output.valid_utf8 || !result.standard_error.valid_utf8},
       {"denials", std::move(denials)},
       {"changed_protected", result.changed_protected},
+      {"left_running", result.left_running},
       {"notes", notes}};
   if (!workdir.empty()) object["workdir"] = workdir;
   // Paths of the host may be no UTF-8; everything else is by now.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// What the command left behind; empty when nothing.
+std::string LeftBehindNote(const RunResult& result, bool has_jobs) {
+  if (!result.end_proved) {
+    return "processes of this command may still run: their end could not be proved";
+  }
+  if (!result.left_running || EndedByUs(result.outcome.kind)) return "";
+  std::string note =
+      "what the command had started still ran when the command itself was over, and was ended";
+  if (has_jobs) note += "; a call with \"background\": true keeps its command running";
+  return note;
+}
+
 std::vector<std::string> CollectNotes(const RunResult& result, const ShownStream& standard_output,
-                                      const ShownStream& standard_error, const Profile& profile) {
-  std::vector<std::string> notes;
+                                      const ShownStream& standard_error, const Profile& profile,
+                                      const CallContext& context) {
+  std::vector<std::string> notes = context.notes;
   for (std::string note : {StreamNote("stdout", result.standard_output, standard_output),
-                           StreamNote("stderr", result.standard_error, standard_error)}) {
+                           StreamNote("stderr", result.standard_error, standard_error),
+                           LeftBehindNote(result, context.has_jobs)}) {
     if (!note.empty()) notes.push_back(std::move(note));
   }
   if (Succeeded(result.outcome)) return notes;
@@ -234,13 +249,11 @@ ToolResult RenderRunResult(const RunResult& result, const RunLimits& limits, con
                            const CallContext& context) {
   const ShownStream standard_output = Show(result.standard_output);
   const ShownStream standard_error = Show(result.standard_error);
-  std::vector<std::string> notes = context.notes;
-  for (std::string& note : CollectNotes(result, standard_output, standard_error, profile)) {
-    notes.push_back(std::move(note));
-  }
+  const std::vector<std::string> notes =
+      CollectNotes(result, standard_output, standard_error, profile, context);
 
   std::string text = OutcomeText(result.outcome, limits) + "\n";
-  AppendStream("stdout", standard_output.printable, text);
+  AppendStream(context.output_is_merged ? "output" : "stdout", standard_output.printable, text);
   AppendStream("stderr", standard_error.printable, text);
   if (standard_output.printable.empty() && standard_error.printable.empty()) {
     text += "(no output)\n";

@@ -26,6 +26,8 @@ struct RunLimits {
 struct CallContext {
   std::string workdir;
   std::vector<std::string> notes;  // Before those about the run.
+  bool output_is_merged = false;
+  bool has_jobs = false;
 };
 
 // `profile` is what the command ran under; it explains refusals.

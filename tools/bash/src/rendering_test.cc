@@ -116,6 +116,7 @@ TEST_CASE("The structured result has every member") {
                               {"reason", "not granted"},
                               {"allow_with", "--net example.com:443"}}}},
                            {"changed_protected", {"/usr/share/.git/hooks/pre-commit"}},
+                           {"left_running", false},
                            {"notes", json::array()}});
 }
 
@@ -184,6 +185,31 @@ TEST_CASE("Damage in the part that was left out is said as well") {
   const ToolResult rendered = Render(result);
   CHECK(Has(rendered.text, "stderr has invalid UTF-8 in the part that was left out"));
   CHECK(json::parse(rendered.structured_json)["invalid_utf8"] == true);
+}
+
+TEST_CASE("What the command left running is said, with how to keep it where that is possible") {
+  RunResult result = Exited(0, "out\n");
+  CHECK_FALSE(Has(Render(result).text, "still ran"));  // The control.
+  result.left_running = true;
+  const ToolResult plain = RenderRunResult(result, kLimits, TestProfile());
+  CHECK(Has(plain.text, "still ran when the command itself was over, and was ended"));
+  CHECK_FALSE(Has(plain.text, "background"));
+  CHECK(json::parse(plain.structured_json)["left_running"] == true);
+  CallContext context;
+  context.has_jobs = true;
+  CHECK(Has(RenderRunResult(result, kLimits, TestProfile(), context).text, "background"));
+  result = Ended(Outcome::Kind::kTimedOut, 15);
+  result.left_running = true;  // That everything was ended is said already.
+  CHECK_FALSE(Has(Render(result).text, "still ran"));
+  result.end_proved = false;
+  CHECK(Has(Render(result).text, "may still run"));
+}
+
+TEST_CASE("Merged output has a name of its own in the text") {
+  CallContext context;
+  context.output_is_merged = true;
+  CHECK(RenderRunResult(Exited(0, "a\nb\n"), kLimits, TestProfile(), context).text ==
+        "exit code: 0\noutput:\na\nb\n");
 }
 
 TEST_CASE("Valid text of any script is neither changed nor called damaged") {

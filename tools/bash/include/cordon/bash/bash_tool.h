@@ -33,6 +33,8 @@ struct BashToolOptions {
   // Shown to the model of each stream; what lies between is counted and left out.
   std::size_t head_bytes = 16 * 1024;
   std::size_t tail_bytes = 16 * 1024;
+  // One text in the order in which it was written, as "stdout"; "stderr" is always empty then.
+  bool merge_output = false;
   // Where a command without `workdir` starts, and what relative paths start from. Empty: the
   // workspace of the executor's profile.
   std::string start_directory;
@@ -58,13 +60,15 @@ struct BashToolOptions {
 // The result's text states how the command ended, both streams as head and tail in valid UTF-8
 // without control codes, and what the sandbox refused with how to allow it. `structured_json` has
 // `exit_code`, `signal`, `outcome`, `stdout`, `stderr`, `truncated`, `denials`,
-// `changed_protected`, `invalid_utf8`, `notes` and `workdir`; of a background job `outcome` is
-// "running" and `handle` is set. A failing command is no error; one that was ended by a limit or
-// cancelled is (`is_error`), with what it had written. What could not be started is the status of
-// `Run`. Every result also tells of background jobs that have ended since the last one
+// `changed_protected`, `invalid_utf8`, `left_running`, `notes` and `workdir`; of a background job
+// `outcome` is "running" and `handle` is set. A failing command is no error; one that was ended by
+// a limit or cancelled is (`is_error`), with what it had written. What could not be started is the
+// status of `Run`. Every result also tells of background jobs that have ended since the last one
 // (`ended_jobs`).
 //
-// Between calls it keeps one thing: a `workdir` stays for later calls that name none. When that
+// Between calls it keeps one thing: a `workdir` stays for later calls that name none. (A `cd` does
+// not: where a shell is as it ends can be learned only from text inside the command that was
+// approved, which that command can change or skip.) When that
 // folder has vanished, is a link now, or may not be read any more, the call starts in the start
 // directory and says so in its notes. Safe from any thread.
 class BashTool final : public Tool {
