@@ -26,6 +26,8 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+constexpr milliseconds kRetryPatience = std::chrono::seconds(1);
+
 // glibc 2.36 is the first with a wrapper.
 void SendSignal(int pidfd, int signal) {
   (void)syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
@@ -233,7 +235,10 @@ absl::StatusOr<RunResult> Execution::Wait(SteadyTime deadline) {
 absl::Status Execution::Close() {
   EndingAs(Outcome::Kind::kCancelled);
   Destroy();
-  const absl::StatusOr<RunResult> result = Wait(std::chrono::steady_clock::now() + end_patience_);
+  // What did not end for that long is not waited for as long again.
+  const milliseconds patience =
+      is_quarantined() ? std::min(end_patience_, kRetryPatience) : end_patience_;
+  const absl::StatusOr<RunResult> result = Wait(std::chrono::steady_clock::now() + patience);
   if (!Is(result.status(), ErrorCode::kTimeLimit)) return absl::OkStatus();
   const std::lock_guard lock(mutex_);
   QuarantineLocked();
