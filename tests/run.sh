@@ -92,12 +92,12 @@ check_tidy() {
 # tidy_within SECONDS FILE...: as many of them as the time allows, so that a large change is checked in part
 # rather than not at all; what was left out is named.
 tidy_within() {
-  local end=$((SECONDS + $1)) failed=0 at left
+  local end=$((SECONDS + $1)) failed=0 at rest
   shift
   for ((at = 1; at <= $#; at += jobs)); do
     if [ "$SECONDS" -ge "$end" ]; then
-      left=("${@:at}")
-      echo "tidy: out of time, not checked: ${#left[@]} sources from ${left[0]} on"
+      rest=("${@:at}")
+      echo "tidy: out of time, not checked: ${#rest[@]} sources from ${rest[0]} on"
       break
     fi
     (cd "$root" && printf '%s\0' "${@:at:jobs}" | xargs -0 -P "$jobs" -n 1 \
