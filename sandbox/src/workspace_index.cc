@@ -16,6 +16,11 @@ namespace {
 // Below PATH_MAX, so that what is in the folder can still be named.
 constexpr std::size_t kMaxFolderPath = 3800;
 
+// Watching pays when folders are many, and looked at more often than for a single command (before
+// and after it).
+constexpr std::size_t kFewFolders = 64;
+constexpr std::size_t kRefreshesUnwatched = 2;
+
 bool IsObjectStore(std::string_view name) {
   return name == "objects" || name == "refs" || name == "logs" || name == "lfs";
 }
@@ -59,6 +64,7 @@ struct WorkspaceIndex::Record {
   bool has_refs = false;
   std::size_t names = 0;
   DirectoryStamp stamp;
+  FolderWatch watch;
   std::vector<Finding> findings;
   std::vector<Child> children;
 };
@@ -104,6 +110,7 @@ struct WorkspaceIndex::Tree {
   std::string path;
   bool optional = false;
   bool incomplete = false;
+  bool watchable = false;
   std::size_t names = 0;
   Record top;
 };
@@ -115,22 +122,45 @@ struct WorkspaceIndex::Pending {
 
 WorkspaceIndex::WorkspaceIndex() = default;
 WorkspaceIndex::~WorkspaceIndex() = default;
-WorkspaceIndex::WorkspaceIndex(WorkspaceIndex&&) noexcept = default;
-WorkspaceIndex& WorkspaceIndex::operator=(WorkspaceIndex&&) noexcept = default;
 
 absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
-  if (request != request_ || filter_ == nullptr) Accept(request);
+  const bool same_request = request == request_ && filter_ != nullptr && complete_;
+  if (!same_request) Accept(request);
+  StartWatching();
+  const bool changed = watches_ == nullptr || watches_->Drain();
   folders_read_ = 0;
-  names_ = 0;
+  if (same_request && !changed && folders_unwatched_ == 0 && RootsAreSame()) {
+    return absl::OkStatus();
+  }
+  folders_ = folders_unwatched_ = names_ = 0;
   mounts_.reset();
   contents_ = {};
   absl::Status status = RefreshTrees();
-  if (status.ok()) {
+  complete_ = status.ok();
+  if (complete_) {
     Collect();
   } else {
     trees_.clear();
   }
   return status;
+}
+
+void WorkspaceIndex::StartWatching() {
+  if (watches_ != nullptr || folders_ < kFewFolders) return;
+  if (++refreshes_ == kRefreshesUnwatched) watches_ = FolderWatches::Start();
+}
+
+// The folders above a root are not watched.
+bool WorkspaceIndex::RootsAreSame() const {
+  return std::all_of(trees_.begin(), trees_.end(), [](const auto& tree) {
+    if (tree.second->incomplete) return true;  // It would be given up again.
+    const Record& top = tree.second->top;
+    const OpenedNode root = OpenFolderAt(tree.first);
+    if (!root.fd.valid()) {
+      return root.error_number != EACCES && top.state == Record::State::kUnread;
+    }
+    return top.state == Record::State::kListed && StatusOf(root.fd.get(), ".").stamp == top.stamp;
+  });
 }
 
 // What is known stays known when only other roots are asked for, e.g. those of a grant.
@@ -184,6 +214,7 @@ absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
         opened.error_number == EACCES ? Record::State::kUnlisted : Record::State::kUnread;
     return absl::OkStatus();
   }
+  tree.watchable = watches_ != nullptr && FolderWatches::IsWatchable(tree.root.get());
   std::vector<Pending> pending;
   pending.push_back({&tree.top, ""});
   while (!pending.empty()) {
@@ -191,6 +222,8 @@ absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
     pending.pop_back();
     absl::Status status = RefreshFolder(tree, next);
     if (!status.ok()) return status;
+    ++folders_;
+    if (!next.record->watch.IsUnchanged()) ++folders_unwatched_;
     if (next.record->state == Record::State::kOtherMount && !tree.optional) {
       NoteMount(JoinPath(root, next.relative));
     }
@@ -217,9 +250,14 @@ absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
 
 absl::Status WorkspaceIndex::RefreshFolder(const Tree& tree, const Pending& pending) {
   Record& record = *pending.record;
-  if (record.state == Record::State::kListed && !record.may_change_unnoticed &&
-      !pending.relative.empty() &&
+  if (record.state != Record::State::kListed || pending.relative.empty()) {
+    return Read(tree, pending);
+  }
+  if (record.watch.IsUnchanged()) return absl::OkStatus();
+  const bool to_watch = tree.watchable && watches_->has_room() && !record.watch.active();
+  if (!record.may_change_unnoticed && !to_watch &&
       StatusOf(tree.root.get(), pending.relative).stamp == record.stamp) {
+    record.watch.Accept();
     return absl::OkStatus();
   }
   return Read(tree, pending);
@@ -232,13 +270,22 @@ absl::Status WorkspaceIndex::Read(const Tree& tree, const Pending& pending) {
   const OpenedNode folder = path.size() > kMaxFolderPath
                                 ? OpenedNode{UniqueFd(), EACCES}
                                 : OpenFolderBeneath(tree.root.get(), pending.relative);
+  const bool is_known = record.watch.IsUnchanged() || !record.may_change_unnoticed;
+  if (!folder.fd.valid() || !tree.watchable || !watches_->Begin(folder.fd.get(), record.watch)) {
+    record.watch.Stop();
+  }
   const DirectoryStamp stamp =
       folder.fd.valid() ? StatusOf(folder.fd.get(), ".").stamp : DirectoryStamp{};
-  if (folder.fd.valid() && record.state == Record::State::kListed && !record.may_change_unnoticed &&
+  if (folder.fd.valid() && record.state == Record::State::kListed && is_known &&
       stamp == record.stamp) {
     return absl::OkStatus();
   }
-  std::vector<Record::Child> known = std::move(record.children);
+  std::vector<Record::Child> known;
+  // What is in another folder of the same name is another's, too, though that would not show: each
+  // folder below is only asked whether it has changed.
+  if (stamp.device == record.stamp.device && stamp.inode == record.stamp.inode) {
+    known = std::move(record.children);
+  }
   record.Clear();
   record.stamp = stamp;
   record.may_change_unnoticed = MayChangeUnnoticed(stamp, read_at);

@@ -1,7 +1,9 @@
 // What is below the roots of a profile that the view must treat in a special way: what globs match,
 // git directories, sockets, and what could not be looked into. Folders are walked once; afterwards
-// a refresh costs one statx(2) a folder and reads only those that changed. Nothing is skipped
-// silently: the contents name it.
+// a refresh costs one statx(2) a folder and reads only those that changed. An index that is used
+// again and again has its folders watched, where that is reliable (folder_watches.h), and a refresh
+// then costs nothing for those that did not change. Nothing is skipped silently: the contents name
+// it.
 
 #ifndef CORDON_SANDBOX_SRC_WORKSPACE_INDEX_H_
 #define CORDON_SANDBOX_SRC_WORKSPACE_INDEX_H_
@@ -21,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "directory_reader.h"
+#include "folder_watches.h"
 #include "glob_filter.h"
 #include "mount_table.h"
 
@@ -86,8 +89,8 @@ class WorkspaceIndex {
  public:
   WorkspaceIndex();
   ~WorkspaceIndex();
-  WorkspaceIndex(WorkspaceIndex&&) noexcept;
-  WorkspaceIndex& operator=(WorkspaceIndex&&) noexcept;
+  WorkspaceIndex(const WorkspaceIndex&) = delete;
+  WorkspaceIndex& operator=(const WorkspaceIndex&) = delete;
 
   // Brings the contents up to date. Returns kBusy when there are more names than `max_names`, and
   // kInternal when the host lacks memory or descriptors; the contents are then of no use.
@@ -98,8 +101,10 @@ class WorkspaceIndex {
 
   [[nodiscard]] const IndexContents& contents() const { return contents_; }
 
-  // How many folders the last refresh read; the others were known.
+  // How many folders the last refresh read; the others were known. And how many of all are not
+  // watched.
   [[nodiscard]] std::size_t folders_read() const { return folders_read_; }
+  [[nodiscard]] std::size_t folders_unwatched() const { return folders_unwatched_; }
 
   // Every name of the files `files` in the indexed folders. Reads all of them again.
   [[nodiscard]] std::vector<std::string> NamesOf(const std::set<FileNumber>& files) const;
@@ -110,6 +115,8 @@ class WorkspaceIndex {
   struct Pending;
 
   void Accept(const IndexRequest& request);
+  void StartWatching();
+  [[nodiscard]] bool RootsAreSame() const;
   absl::Status RefreshTrees();
   absl::Status RefreshTree(const std::string& root, Tree& tree);
   absl::Status RefreshFolder(const Tree& tree, const Pending& pending);
@@ -123,11 +130,16 @@ class WorkspaceIndex {
   std::unique_ptr<GlobFilter> filter_;
   std::unordered_set<std::string> skip_;
   std::optional<MountTable> mounts_;
+  std::unique_ptr<FolderWatches> watches_;  // Outlives the trees.
   std::map<std::string, std::unique_ptr<Tree>> trees_;
   std::vector<std::string> queue_;  // Trees that this refresh has yet to visit.
   IndexContents contents_;
   std::size_t folders_read_ = 0;
+  std::size_t folders_ = 0;
+  std::size_t folders_unwatched_ = 0;
   std::size_t names_ = 0;
+  std::size_t refreshes_ = 0;
+  bool complete_ = false;  // The last refresh went well.
 };
 
 }  // namespace cordon::internal

@@ -244,4 +244,120 @@ TEST_CASE("a root that is missing or a link has no contents", "[index]") {
   CHECK(index.contents() == IndexContents{});
 }
 
+// Enough folders for an index to watch them, refreshed until it does.
+class WatchedGround {
+ public:
+  WatchedGround() {
+    for (int i = 0; i < 80; ++i) Write(root / ("f" + std::to_string(i) + "/deep/file"));
+    for (int i = 0; i < 4; ++i) REQUIRE(Refresh());
+  }
+  bool Refresh() { return index.Refresh(request).ok(); }
+  [[nodiscard]] bool IsWatched() const { return index.folders_unwatched() == 0; }
+  [[nodiscard]] Paths Matched() {
+    REQUIRE(Refresh());
+    return MatchedPaths(index.contents());
+  }
+
+  const TemporaryFolder root;
+  const IndexRequest request = Request(root.path(), {{root / "**/.env", true}});
+  WorkspaceIndex index;
+};
+
+#define NEEDS_WATCHES(ground)                                                      \
+  if (!(ground).IsWatched()) {                                                     \
+    CORDON_SKIP("inotify", "folders of this file system or user are not watched"); \
+  }                                                                                \
+  static_assert(true)
+
+TEST_CASE("an index whose folders are watched reads only those that changed", "[index]") {
+  WatchedGround ground;
+  NEEDS_WATCHES(ground);
+  CHECK(ground.Matched().empty());
+  CHECK(ground.index.folders_read() == 0);
+  Write(ground.root / "f7/deep/.env");
+  CHECK(ground.Matched() == Paths{ground.root / "f7/deep/.env"});
+  CHECK(ground.index.folders_read() == 1);
+  Write(ground.root / "f8/new/newer/.env");
+  CHECK(ground.Matched() == Paths{ground.root / "f7/deep/.env", ground.root / "f8/new/newer/.env"});
+  fs::remove(ground.root / "f7/deep/.env");
+  CHECK(ground.Matched() == Paths{ground.root / "f8/new/newer/.env"});
+  CHECK(ground.Matched() == Paths{ground.root / "f8/new/newer/.env"});
+  CHECK(ground.index.folders_read() == 0);
+}
+
+TEST_CASE("a folder that takes the place of a watched one is another one", "[index]") {
+  WatchedGround ground;
+  NEEDS_WATCHES(ground);
+  const TemporaryFolder elsewhere;
+  Write(elsewhere / "other/deep/.env");
+  SECTION("moved in after the first was moved away") {
+    fs::rename(ground.root / "f1", elsewhere / "away");
+    fs::rename(elsewhere / "other", ground.root / "f1");
+    CHECK(ground.Matched() == Paths{ground.root / "f1/deep/.env"});
+    // What was moved away is no concern any more, and what is there now is.
+    Write(elsewhere / "away/deep/.env");
+    fs::remove(ground.root / "f1/deep/.env");
+    CHECK(ground.Matched().empty());
+  }
+  SECTION("moved to another name, and changed there") {
+    fs::rename(ground.root / "f1", ground.root / "f2/moved");
+    CHECK(ground.Matched().empty());
+    Write(ground.root / "f2/moved/deep/.env");
+    CHECK(ground.Matched() == Paths{ground.root / "f2/moved/deep/.env"});
+  }
+  SECTION("the root itself") {
+    const std::string aside = ground.root.path() + ".aside";
+    fs::rename(ground.root.path(), aside);
+    fs::create_directories(ground.root / "f1/deep");
+    Write(ground.root / "f1/deep/.env");
+    CHECK(ground.Matched() == Paths{ground.root / "f1/deep/.env"});
+    fs::remove_all(aside);
+  }
+}
+
+TEST_CASE("whatever happens to it, a watched index finds what a new one finds", "[index]") {
+  WatchedGround ground;
+  NEEDS_WATCHES(ground);
+  std::uint32_t state = 12345;  // The same walk every time.
+  const auto below = [&state](std::uint32_t limit) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 8) % limit;
+  };
+  const auto place = [&] {
+    std::string path = ground.root / ("f" + std::to_string(below(6)));
+    for (std::uint32_t depth = below(3); depth > 0; --depth) path += below(2) == 0 ? "/deep" : "/x";
+    return path;
+  };
+  for (int step = 0; step < 400; ++step) {
+    std::error_code ignored;
+    switch (below(6)) {
+      case 0:
+        fs::create_directories(place(), ignored);
+        break;
+      case 1:
+        std::ofstream(place() + "/.env");
+        break;
+      case 2:
+        std::ofstream(place() + "/HEAD");
+        break;
+      case 3:
+        fs::rename(place(), place(), ignored);
+        break;
+      case 4:
+        fs::remove_all(place(), ignored);
+        break;
+      case 5:
+        fs::rename(place() + "/.env", place() + "/.git", ignored);
+        break;
+    }
+    if (below(3) == 0) continue;  // Several changes at a time.
+    REQUIRE(ground.Refresh());
+    WorkspaceIndex fresh;
+    REQUIRE(fresh.Refresh(ground.request).ok());
+    CAPTURE(step);
+    REQUIRE(ground.index.contents() == fresh.contents());
+  }
+  CHECK(ground.IsWatched());
+}
+
 }  // namespace cordon::internal
