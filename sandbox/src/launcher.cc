@@ -207,7 +207,7 @@ class LauncherProcess final : public Launcher {
     if (!answer.ok()) return answer.status();
     if (const int error = answer->reply.error_number) {
       return Annotate(MakeError(ErrorCode::kUnavailable,
-                                "pid namespaces of this host keep no limit of their own"),
+                                "no pid namespace can be given a limit of its own here"),
                       std::generic_category().message(error));
     }
     return absl::OkStatus();
