@@ -201,22 +201,45 @@ TEST_CASE("two questions at once come one after the other, each with its own ans
   CHECK_FALSE(ground.Exists(first_is_one ? "two" : "one"));
 }
 
-TEST_CASE("keys at a running command's question are not the command's, and its later ones are") {
-  if (!Tmux::IsInstalled()) CORDON_SKIP("tmux", "it is not installed");
-  const Ground ground;
+// Asks for a target while it runs, and reads a line after that.
+std::string RunThatIsAsked(const Ground& ground, const std::string& terminal) {
   const std::string text =
       "bash -c 'exec 3<>/dev/tcp/name.example/80' 2>/dev/null; read -r line; echo \"got:$line.\"";
-  const Tmux tmux(ground.root(),
-                  "cd " + Quoted(ground.workspace()) + " && " + Quoted(CordonProgram()) +
-                      " run --no-tty -w " + Quoted(ground.workspace()) + " -c " + Quoted(text),
-                  100, 50);
+  return "cd " + Quoted(ground.workspace()) + " && " + Quoted(CordonProgram()) + " run " +
+         terminal + " -w " + Quoted(ground.workspace()) + " -c " + Quoted(text);
+}
+
+TEST_CASE("keys at a running command's question are not the command's, and its later ones are") {
+  if (!Tmux::IsInstalled()) CORDON_SKIP("tmux", "it is not installed");
+  for (const char* terminal : {"--no-tty", "--tty"}) {
+    CAPTURE(terminal);
+    const Ground ground;
+    const Tmux tmux(ground.root(), RunThatIsAsked(ground, terminal), 100, 50);
+    REQUIRE(tmux.Shows(kChoices));
+    CHECK(Holds(tmux.Screen(), "network tcp:name.example:80"));
+    CHECK(Holds(tmux.Screen(), "by the command, which is running"));
+    // In no terminal that is raw, where a new line does not begin at the left.
+    CHECK(Holds(tmux.Screen(), "\n  [n] no (preselected: Enter or Escape)\n"));
+    REQUIRE(PressUntil(tmux, "n", "denied"));
+    tmux.Type("hello");
+    tmux.Press("Enter");
+    CHECK(tmux.Shows("got:hello."));
+    CHECK(tmux.Shows("ended with 0"));
+  }
+}
+
+TEST_CASE("a command with a terminal of its own can be refused with words while it runs") {
+  if (!Tmux::IsInstalled()) CORDON_SKIP("tmux", "it is not installed");
+  const Ground ground;
+  const Tmux tmux(ground.root(), RunThatIsAsked(ground, "--tty"), 100, 50);
   REQUIRE(tmux.Shows(kChoices));
-  CHECK(Holds(tmux.Screen(), "network tcp:name.example:80"));
-  CHECK(Holds(tmux.Screen(), "by the command, which is running"));
-  REQUIRE(PressUntil(tmux, "n", "denied"));
-  tmux.Type("hello");
+  REQUIRE(PressUntil(tmux, "e", "say why, then Enter:"));
+  tmux.Type("not now");
   tmux.Press("Enter");
-  CHECK(tmux.Shows("got:hello."));
+  CHECK(tmux.Shows("saying \"not now\""));
+  // Keys are the command's terminal's again, which turns Ctrl-D into the end of its input.
+  tmux.Press("C-d");
+  CHECK(tmux.Shows("got:."));
   CHECK(tmux.Shows("ended with 0"));
 }
 

@@ -1,5 +1,6 @@
 // `cordon run` at a terminal: real programs, driven through tmux, and what stays on its screen.
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -7,10 +8,10 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "integration/support/cordon_run.h"
 #include "integration/support/ground.h"
+#include "integration/support/tmux.h"
 #include "integration/support/waiting.h"
 #include "support/catch.h"
 
@@ -29,62 +30,31 @@ std::string Contents(const std::string& path) {
 // A terminal of 80 columns and 24 rows on which a shell runs outside of any sandbox.
 class Screen {
  public:
-  explicit Screen(const Ground& ground) : ground_(ground), socket_(ground.outside() + "/tmux") {
-    const std::string shell = "env -i HOME=" + ground.home() + " PATH=" + Path() +
-                              " LC_ALL=C.UTF-8 PS1='outer> ' TERM=screen sh";
-    Tmux("-f /dev/null new-session -d -x 80 -y 24 -c " + ground.workspace() + " \"" + shell + "\"");
+  explicit Screen(const Ground& ground)
+      : tmux_(ground.outside(), "cd " + ground.workspace() + " && env -i HOME=" + ground.home() +
+                                    " PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin" +
+                                    " LC_ALL=C.UTF-8 PS1='outer> ' TERM=screen sh") {
     REQUIRE(Shows("outer>"));
   }
-  ~Screen() { Tmux("kill-server"); }
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
 
-  void Type(const std::string& text) {
-    std::string quoted;
-    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    Tmux("send-keys -l '" + quoted + "'");
-  }
-  void Press(const std::string& keys) { Tmux("send-keys " + keys); }
-  void Enter(const std::string& line) {
+  void Type(const std::string& text) const { tmux_.Type(text); }
+  void Press(const std::string& key) const { tmux_.Press(key); }
+  void Enter(const std::string& line) const {
     Type(line);
     Press("Enter");
   }
-  void Resize(int columns, int rows) {
-    Tmux("resize-window -x " + std::to_string(columns) + " -y " + std::to_string(rows));
-  }
-
-  [[nodiscard]] std::string Text() {
-    const std::string file = ground_.outside() + "/screen";
-    Tmux("capture-pane -p > " + file);
-    return Contents(file);
-  }
+  void Resize(int columns, int rows) const { tmux_.Resize(columns, rows); }
+  [[nodiscard]] std::string Text() const { return tmux_.Screen(); }
 
   // Waits until the screen has `text`.
-  [[nodiscard]] bool Shows(const std::string& text) {
-    const auto deadline = std::chrono::steady_clock::now() + 20s;
-    std::string screen;
-    while (std::chrono::steady_clock::now() < deadline) {
-      screen = Text();
-      if (Has(screen, text)) return true;
-      std::this_thread::sleep_for(20ms);  // tmux tells nobody what is on its screen.
-    }
-    UNSCOPED_INFO("no '" << text << "' on the screen:\n" << screen);
-    return false;
+  [[nodiscard]] bool Shows(const std::string& text) const {
+    const bool shown = tmux_.Shows(text);
+    if (!shown) UNSCOPED_INFO("no '" << text << "' on the screen:\n" << Text());
+    return shown;
   }
 
  private:
-  static std::string Path() { return "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"; }
-
-  void Tmux(const std::string& arguments) {
-    const std::string command =
-        "env -u TMUX LC_ALL=C.UTF-8 SHELL=/bin/sh tmux -S " + socket_ + " " + arguments;
-    // What is on the screen tells more than the status.
-    const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): the test's own text.
-    static_cast<void>(status);
-  }
-
-  const Ground& ground_;
-  const std::string socket_;
+  const Tmux tmux_;
 };
 
 bool IsInstalled(const std::string& program) {
@@ -104,7 +74,7 @@ std::string Cordon(const Ground& ground, const std::string& rest) {
 TEST_CASE("an interactive shell has job control, its own terminal and the caller's size") {
   NEED_PROGRAM("bash");
   const Ground ground;
-  Screen screen(ground);
+  const Screen screen(ground);
   screen.Enter(Cordon(ground, "-- env PS1=inner_ bash --norc --noprofile -i"));
   REQUIRE(screen.Shows("inner_"));
   screen.Enter("echo $((40+2)) $(tty) $(stty size)");
@@ -134,7 +104,7 @@ TEST_CASE("less pages a long text at a terminal") {
   std::string text;
   for (int i = 1; i <= 200; ++i) text += "line-" + std::to_string(i) + "\n";
   ground.MakeFile("long.txt", text);
-  Screen screen(ground);
+  const Screen screen(ground);
   screen.Enter(Cordon(ground, "-- less long.txt"));
   REQUIRE(screen.Shows("line-23\n"));
   CHECK_FALSE(Has(screen.Text(), "line-30"));
@@ -148,7 +118,7 @@ TEST_CASE("less pages a long text at a terminal") {
 TEST_CASE("vim edits a file at a terminal") {
   NEED_PROGRAM("vim");
   const Ground ground;
-  Screen screen(ground);
+  const Screen screen(ground);
   screen.Enter(Cordon(ground, "-- vim -u NONE -N text.txt"));
   REQUIRE(screen.Shows("text.txt"));
   screen.Press("i");
@@ -163,7 +133,7 @@ TEST_CASE("vim edits a file at a terminal") {
 TEST_CASE("top shows the processes of the sandbox at a terminal") {
   NEED_PROGRAM("top");
   const Ground ground;
-  Screen screen(ground);
+  const Screen screen(ground);
   screen.Enter(Cordon(ground, "-- top -d 1"));
   CHECK(screen.Shows("load average"));
   CHECK(screen.Shows(" top"));
@@ -175,7 +145,7 @@ TEST_CASE("top shows the processes of the sandbox at a terminal") {
 TEST_CASE("an interactive python answers at a terminal and ends with its input") {
   NEED_PROGRAM("/usr/bin/python3");
   const Ground ground;
-  Screen screen(ground);
+  const Screen screen(ground);
   screen.Enter(Cordon(ground, "-- /usr/bin/python3 -q"));
   REQUIRE(screen.Shows(">>>"));
   screen.Enter("6 * 7 * 1001");
@@ -188,7 +158,7 @@ TEST_CASE("the caller's terminal is as it was after every end, and takes no inpu
   NEED_PROGRAM("tmux");
   const Ground ground;
   const std::string file = ground.outside() + "/";
-  Screen screen(ground);
+  const Screen screen(ground);
   const auto and_look = [&file](const std::string& name) {
     return "\nstty -g >" + file + name + "\n";
   };
@@ -220,6 +190,28 @@ TEST_CASE("the caller's terminal is as it was after every end, and takes no inpu
   screen.Enter("echo then-$((2+3))");
   CHECK(screen.Shows("then-5"));
   CHECK_FALSE(Has(screen.Text(), "INJECTED"));
+}
+
+TEST_CASE("the caller's terminal is as it was also after cordon was killed") {
+  NEED_PROGRAM("tmux");
+  const Ground ground;
+  const std::string file = ground.outside() + "/";
+  const Screen screen(ground);
+  ground.MakeFile("killed.sh", "tty >" + file + "tty\nstty -g >" + file + "before\n" +
+                                   "sh -c 'echo $$ >" + file + "pid; exec " +
+                                   Cordon(ground, "-c \"echo up; sleep 1000\"") + "'\n");
+  screen.Enter("sh killed.sh; echo all-$((1+1))");
+  REQUIRE(screen.Shows("up"));
+  const auto mode = [&file] {
+    const std::string command = "stty -g -F $(cat " + file + "tty) >" + file + "now";
+    REQUIRE(std::system(command.c_str()) == 0);  // NOLINT(cert-env33-c)
+    return Contents(file + "now");
+  };
+  const std::string before = Contents(file + "before");
+  CHECK(mode() != before);  // The control.
+  REQUIRE(kill(std::stoi(Contents(file + "pid")), SIGKILL) == 0);
+  CHECK(screen.Shows("all-2"));
+  CHECK(Within(20s, [&] { return mode() == before; }));
 }
 
 TEST_CASE("a terminal is given when asked for, and otherwise only at one") {

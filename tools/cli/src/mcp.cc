@@ -25,6 +25,7 @@
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/tool_call.h"
 #include "cordon/sdk/unique_fd.h"
+#include "line_writer.h"
 #include "mcp_log.h"
 #include "mcp_server.h"
 #include "nlohmann/json.hpp"
@@ -52,24 +53,6 @@ constexpr char kInstructions[] =
 
 // Vim waits for ever where it has neither a terminal nor an end of its input.
 constexpr char kNoVim[] = "VIMINIT=autocmd VimEnter * cquit";
-
-// Whole lines to standard output, from any thread. A client that is gone is noticed by the reader.
-class LineWriter {
- public:
-  void Write(const std::string& line) {
-    const std::lock_guard lock(mutex_);
-    const std::string text = line + "\n";
-    for (std::size_t done = 0; done < text.size();) {
-      const ssize_t written = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;
-      done += static_cast<std::size_t>(written);
-    }
-  }
-
- private:
-  std::mutex mutex_;
-};
 
 // Readable once somebody asks this process to end; `PrepareSignals` has blocked these.
 absl::StatusOr<UniqueFd> OpenEndSignals() {
@@ -107,14 +90,15 @@ class LineReader {
 
 // Hands each line of standard input to the server until the client hangs up or a signal asks for
 // the end.
-absl::Status Serve(McpServer& server) {
+absl::Status Serve(McpServer& server, const LineWriter& writer) {
   const absl::StatusOr<UniqueFd> signals = OpenEndSignals();
   if (!signals.ok()) return signals.status();
   LineReader reader;
   auto last_tick = std::chrono::steady_clock::now();
   while (true) {
-    pollfd sources[] = {{STDIN_FILENO, POLLIN, 0}, {signals->get(), POLLIN, 0}};
-    const int ready = ::poll(sources, 2, kTickMilliseconds);
+    pollfd sources[] = {
+        {STDIN_FILENO, POLLIN, 0}, {signals->get(), POLLIN, 0}, {writer.overflow_fd(), POLLIN, 0}};
+    const int ready = ::poll(sources, 3, kTickMilliseconds);
     if (ready < 0 && errno != EINTR) return MakeErrnoError(errno, "cannot wait for input");
     const auto now = std::chrono::steady_clock::now();
     if (now - last_tick >= std::chrono::milliseconds(kTickMilliseconds)) {
@@ -123,6 +107,10 @@ absl::Status Serve(McpServer& server) {
     }
     if (ready <= 0) continue;
     if (sources[1].revents != 0) return absl::OkStatus();
+    if (sources[2].revents != 0) {
+      return MakeError(ErrorCode::kInvalidRequest,
+                       "the client does not read: more than 64 MiB wait for it");
+    }
     if (sources[0].revents == 0) continue;
     const absl::StatusOr<bool> more = reader.Read(server);
     if (!more.ok()) return more.status();
@@ -213,7 +201,7 @@ std::vector<McpTool> Announce(const SessionTools& tools) {
 }
 
 absl::Status ServeSession(const McpArguments& arguments, const BashToolOptions& tool_options) {
-  LineWriter writer;
+  LineWriter writer(STDOUT_FILENO);
   const McpSend send = [&writer](const std::string& line) { writer.Write(line); };
   McpLog log(send);
   auto approver = std::make_shared<ElicitingApprover>(send);
@@ -245,7 +233,7 @@ absl::Status ServeSession(const McpArguments& arguments, const BashToolOptions& 
   absl::Status status;
   {
     McpServer server({Announce(*tools), &*step, approver.get(), &log, kInstructions}, send);
-    status = Serve(server);
+    status = Serve(server, writer);
   }
   status.Update(registry->Close());
   status.Update((*session)->Close());

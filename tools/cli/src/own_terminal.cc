@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,12 +16,13 @@
 #include <string_view>
 #include <utility>
 
-#include "cordon/sdk/status.h"
+#include "cordon/sdk/unique_fd.h"
+#include "raw_terminal.h"
+#include "terminal_pause.h"
+#include "tree_ending.h"
 
 namespace cordon::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr TerminalSize kUsualSize{24, 80};
 constexpr std::size_t kPieceBytes = 4096;
@@ -46,55 +46,62 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-int MillisecondsUntil(std::optional<Clock::time_point> when) {
-  if (!when) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*when - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
-}
-
 class Supervisor {
  public:
-  Supervisor(Process& process, const SupervisionLimits& limits)
-      : process_(process), limits_(limits), terminal_(process.TakeTerminal()), raw_(STDIN_FILENO) {
+  Supervisor(Process& process, const SupervisionLimits& limits, TerminalPause& pause)
+      : process_(process),
+        limits_(limits),
+        pause_(pause),
+        ending_(process, limits.timeout),
+        terminal_(process.TakeTerminal()),
+        raw_(STDIN_FILENO) {
+    pause_.Use(&raw_);
     sigset_t set;
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH}) sigaddset(&set, signal);
     signals_.Reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (limits.timeout) deadline_ = Clock::now() + *limits.timeout;
     FollowSize();  // It may have changed before anybody listened.
   }
 
+  ~Supervisor() { pause_.Use(nullptr); }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
   absl::StatusOr<RunResult> Run() {
-    while (!tree_ended_) Turn();
+    while (!ending_.is_over()) Turn();
+    pause_.Use(nullptr);
     for (int i = 0; i < kRestPieces && IsReadable(); ++i) ShowOutput();
     raw_.Restore();
-    auto result = process_.Wait();
-    if (result.ok() && ended_by_) result->outcome.kind = *ended_by_;
-    return result;
+    return ending_.Result();
   }
 
  private:
   void Turn() {
     // Keys wait while the terminal takes none, and the command while nobody takes what it shows.
     const bool keys_wait = !keys_.empty();
+    const bool rests = pause_.is_on();
     pollfd entries[] = {
-        {input_ended_ || keys_wait ? -1 : STDIN_FILENO, POLLIN, 0},
-        {terminal_.get(), static_cast<short>(POLLIN | (keys_wait ? POLLOUT : 0)), 0},
+        {rests || input_ended_ || keys_wait ? -1 : STDIN_FILENO, POLLIN, 0},
+        {rests ? -1 : terminal_.get(), static_cast<short>(POLLIN | (keys_wait ? POLLOUT : 0)), 0},
         {signals_.get(), POLLIN, 0},
-        {process_.exit_fd(), POLLIN, 0}};
-    if (::poll(entries, std::size(entries), MillisecondsUntil(deadline_)) < 0) return;
-    if (entries[3].revents != 0) tree_ended_ = true;
+        {process_.exit_fd(), POLLIN, 0},
+        {pause_.fd(), POLLIN, 0}};
+    if (::poll(entries, std::size(entries), ending_.MillisecondsLeft()) < 0) return;
+    if (entries[3].revents != 0) ending_.TreeHasEnded();
     if (entries[2].revents != 0) TakeSignals();
-    if (deadline_ && Clock::now() >= *deadline_) {
-      deadline_.reset();
-      End(Outcome::Kind::kTimedOut, ProcessSignal::kTerminate);
-    }
-    if ((entries[1].revents & POLLIN) != 0) ShowOutput();
+    ending_.Advance();
+    if (entries[4].revents != 0) pause_.Drain();
+    // A key that came with the question is not the command's.
+    if (const auto pass = pause_.Pass()) PassBoth(entries[0].revents, entries[1].revents);
+  }
+
+  void PassBoth(short input, short terminal) {
+    if ((terminal & POLLIN) != 0) ShowOutput();
     // Hung up: the last process of the tree that had it open is gone.
-    else if ((entries[1].revents & (POLLHUP | POLLERR)) != 0)
+    else if ((terminal & (POLLHUP | POLLERR)) != 0)
       terminal_.Reset();
-    if ((entries[1].revents & POLLOUT) != 0) SendKeys();
-    if (entries[0].revents != 0) TakeKeys();
+    if ((terminal & POLLOUT) != 0) SendKeys();
+    if (input != 0) TakeKeys();
   }
 
   [[nodiscard]] bool IsReadable() const {
@@ -116,7 +123,7 @@ class Supervisor {
     shown_ += fits;
     if (!output_ended_ && !WriteAll(STDOUT_FILENO, {piece.data(), fits})) output_ended_ = true;
     if (fits < static_cast<std::size_t>(got))
-      End(Outcome::Kind::kOutputLimit, ProcessSignal::kKill);
+      ending_.End(Outcome::Kind::kOutputLimit, ProcessSignal::kKill);
   }
 
   void TakeKeys() {
@@ -150,15 +157,11 @@ class Supervisor {
   void TakeSignals() {
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
-      switch (static_cast<int>(info.ssi_signo)) {
-        case SIGWINCH:
-          FollowSize();
-          break;
-        case SIGINT:
-          End(Outcome::Kind::kCancelled, ProcessSignal::kInterrupt);
-          break;
-        default:
-          End(Outcome::Kind::kCancelled, ProcessSignal::kTerminate);
+      const int signal = static_cast<int>(info.ssi_signo);
+      if (signal == SIGWINCH) {
+        FollowSize();
+      } else {
+        ending_.EndBySignal(signal);
       }
     }
   }
@@ -167,25 +170,17 @@ class Supervisor {
     if (const auto size = SizeOf(STDIN_FILENO)) process_.Resize(*size).IgnoreError();
   }
 
-  // The first reason is the one that is reported.
-  void End(Outcome::Kind reason, ProcessSignal signal) {
-    if (tree_ended_) return;
-    if (!ended_by_) ended_by_ = reason;
-    process_.Signal(signal).IgnoreError();
-  }
-
   Process& process_;
   const SupervisionLimits& limits_;
+  TerminalPause& pause_;
+  TreeEnding ending_;
   UniqueFd terminal_;
   RawTerminal raw_;
   UniqueFd signals_;
-  std::optional<Clock::time_point> deadline_;
-  std::optional<Outcome::Kind> ended_by_;
   std::string keys_;  // Taken and not yet sent.
   std::uint64_t shown_ = 0;
   bool input_ended_ = false;
   bool output_ended_ = false;
-  bool tree_ended_ = false;
 };
 
 }  // namespace
@@ -204,29 +199,9 @@ std::optional<TerminalSize> ChooseTerminal(TerminalChoice choice) {
   return SizeOf(STDIN_FILENO).value_or(SizeOf(STDOUT_FILENO).value_or(kUsualSize));
 }
 
-absl::StatusOr<RunResult> SuperviseTerminal(Process& process, const SupervisionLimits& limits) {
-  return Supervisor(process, limits).Run();
-}
-
-RawTerminal::RawTerminal(int fd) : fd_(fd) {
-  termios now{};
-  if (::tcgetattr(fd_, &now) != 0) return;
-  termios raw = now;
-  ::cfmakeraw(&raw);
-  if (::tcsetattr(fd_, TCSADRAIN, &raw) == 0) before_ = now;
-}
-
-void RawTerminal::Restore() {
-  // From the background, too: SIGTTOU would stop this process here.
-  if (!before_) return;
-  sigset_t output;
-  sigset_t mask;
-  sigemptyset(&output);
-  sigaddset(&output, SIGTTOU);
-  ::pthread_sigmask(SIG_BLOCK, &output, &mask);
-  ::tcsetattr(fd_, TCSADRAIN, &*before_);
-  ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-  before_.reset();
+absl::StatusOr<RunResult> SuperviseTerminal(Process& process, const SupervisionLimits& limits,
+                                            TerminalPause& pause) {
+  return Supervisor(process, limits, pause).Run();
 }
 
 }  // namespace cordon::cli

@@ -98,8 +98,7 @@ absl::StatusOr<RunRequest> RequestOf(const RunOptionsText& options, const Invoca
 
 // Starts and drives the command; the facts say how far it came.
 absl::StatusOr<RunResult> StartAndSupervise(Session& session, const RunRequest& request,
-                                            const std::string& execution_id,
-                                            const TerminalPause& pause) {
+                                            const std::string& execution_id, TerminalPause& pause) {
   auto grants = session.AdmitCommand(request.command, execution_id);
   if (!grants.ok()) return grants.status();
   ProcessOptions process_options;
@@ -111,7 +110,7 @@ absl::StatusOr<RunResult> StartAndSupervise(Session& session, const RunRequest& 
   if (!prepared.ok()) return prepared.status();
   auto process = (*prepared)->Start();
   if (!process.ok()) return process.status();
-  if (process_options.terminal) return SuperviseTerminal(**process, request.limits);
+  if (process_options.terminal) return SuperviseTerminal(**process, request.limits, pause);
   return Supervise(**process, request.limits, pause);
 }
 
@@ -197,7 +196,11 @@ class RunCommandLine {
       return ExitStatus(result.status());
     }
     facts_.result = *result;
-    facts_.compile = result->report;
+    if (result->end_proved) {
+      facts_.compile = result->report;
+    } else {
+      SayThatItMayRun();
+    }
     if (!options_.quiet) SayWhatWasRefused(*result);
     if (!options_.quiet) SayWhichLimitEnded(*result);
     // A refusal is told in one line, so that this is said of what ran.
@@ -205,6 +208,14 @@ class RunCommandLine {
       if (entry.feature == "rules" && !options_.quiet) PrintError(entry.detail);
     }
     return ExitStatus(*result);
+  }
+
+  void SayThatItMayRun() {
+    constexpr const char* kMayRun =
+        "processes of the command may still run: their end could not be proved";
+    PrintError(kMayRun);
+    facts_.compile.lifetime = LifetimeContainment::kUnspecified;
+    facts_.extra_entries.push_back({"lifetime", FeatureStatus::kUnenforced, kMayRun});
   }
 
   absl::StatusOr<RunResult> Run() {

@@ -63,7 +63,8 @@ Json OutcomeJson(const RunFacts& facts) {
           {"wall_ms", outcome.wall.count()},
           {"max_rss_bytes", outcome.max_rss_bytes},
           {"cpu_ms", outcome.cpu.count()},
-          {"output_truncated", outcome.kind == Outcome::Kind::kOutputLimit}};
+          {"output_truncated", outcome.kind == Outcome::Kind::kOutputLimit},
+          {"left_running", facts.result->left_running}};
 }
 
 Json DenialsJson(const RunResult& result) {

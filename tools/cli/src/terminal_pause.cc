@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "raw_terminal.h"
+
 namespace cordon::cli {
 
 TerminalPause::TerminalPause() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -15,8 +17,33 @@ void TerminalPause::Drain() const {
   [[maybe_unused]] const ssize_t count = ::read(event_.get(), &changes, sizeof changes);
 }
 
-void TerminalPause::Set(bool on) {
-  on_ = on;
+std::unique_lock<std::mutex> TerminalPause::Pass() const {
+  std::unique_lock lock(passing_);
+  if (on_) lock.unlock();
+  return lock;
+}
+
+void TerminalPause::Begin() {
+  const std::lock_guard lock(passing_);
+  on_ = true;
+  if (terminal_ != nullptr) terminal_->Suspend();
+  Tell();
+}
+
+void TerminalPause::End() {
+  const std::lock_guard lock(passing_);
+  if (terminal_ != nullptr) terminal_->Resume();
+  on_ = false;
+  Tell();
+}
+
+void TerminalPause::Use(RawTerminal* terminal) {
+  const std::lock_guard lock(passing_);
+  terminal_ = terminal;
+  if (on_ && terminal_ != nullptr) terminal_->Suspend();
+}
+
+void TerminalPause::Tell() const {
   const std::uint64_t one = 1;
   // It fails only when the counter is full, and then it is readable already.
   [[maybe_unused]] const ssize_t count = ::write(event_.get(), &one, sizeof one);
@@ -24,18 +51,18 @@ void TerminalPause::Set(bool on) {
 
 absl::StatusOr<ApprovalAnswer> PausingApprover::Ask(const ApprovalCard& card,
                                                     std::stop_token stop) {
-  pause_->Set(true);
+  pause_->Begin();
   absl::StatusOr<ApprovalAnswer> answer = terminal_.Ask(card, std::move(stop));
-  pause_->Set(false);
+  pause_->End();
   return answer;
 }
 
 absl::StatusOr<std::vector<ApprovalAnswer>> PausingApprover::AskTogether(
     absl::Span<const ApprovalCard> cards, std::stop_token stop) {
-  pause_->Set(true);
+  pause_->Begin();
   absl::StatusOr<std::vector<ApprovalAnswer>> answers =
       terminal_.AskTogether(cards, std::move(stop));
-  pause_->Set(false);
+  pause_->End();
   return answers;
 }
 

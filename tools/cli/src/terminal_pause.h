@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <utility>
 
@@ -15,19 +16,33 @@
 
 namespace cordon::cli {
 
+class RawTerminal;
+
 // Whether relays rest. Safe from any thread.
 class TerminalPause {
  public:
   TerminalPause();
 
   [[nodiscard]] bool is_on() const { return on_; }
+  // Held while something passes; not held when there is a pause, which none begins meanwhile.
+  [[nodiscard]] std::unique_lock<std::mutex> Pass() const;
   // Readable after a change, until `Drain`.
   [[nodiscard]] int fd() const { return event_.get(); }
   void Drain() const;
-  void Set(bool on);
+
+  // Returns when nothing passes any more and the terminal is as its owner left it.
+  void Begin();
+  void End();
+
+  // A terminal that is raw but for the pauses; null: none any more. Borrowed.
+  void Use(RawTerminal* terminal);
 
  private:
+  void Tell() const;
+
+  mutable std::mutex passing_;
   std::atomic<bool> on_{false};
+  RawTerminal* terminal_ = nullptr;
   UniqueFd event_;
 };
 
