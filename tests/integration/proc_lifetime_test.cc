@@ -157,10 +157,7 @@ TEST_CASE("cordon runs inside of cordon and gives no more than the outer one") {
   ground.MakeFolder("sub");
   const std::string program = CordonProgram();
   Words policy = {"--read", program};
-#ifdef __SANITIZE_ADDRESS__
-  // The inner program is built like this one, and looking for leaks needs ptrace.
-  policy.insert(policy.end(), {"--env", "ASAN_OPTIONS=detect_leaks=0"});
-#endif
+  for (const std::string& word : NestedOptions()) policy.push_back(word);
   const std::string inner = program + " run -w " + ground.PathOf("sub");
   const CordonRun tier = RunText(ground, policy, inner + " -c true");
   if (tier.status == 125) CORDON_SKIP("landlock-tier", "there is no tier that nests: " + tier.err);

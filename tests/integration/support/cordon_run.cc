@@ -29,6 +29,10 @@ std::string At(int line) { return "line " + std::to_string(line); }
 
 }  // namespace
 
+Words NestedOptions() {
+  return kAddressSanitizer ? Words{"--env", "ASAN_OPTIONS=detect_leaks=0"} : Words{};
+}
+
 std::string CordonProgram() { return CORDON_PROGRAM; }
 
 bool Has(std::string_view text, std::string_view part) {

@@ -18,6 +18,15 @@ using Words = std::vector<std::string>;
 
 // The program under test.
 [[nodiscard]] std::string CordonProgram();
+// What `cordon run` needs besides to have that program as its command: one that is built with
+// AddressSanitizer looks for leaks when it ends, by ptrace.
+[[nodiscard]] Words NestedOptions();
+inline constexpr bool kAddressSanitizer =
+#ifdef __SANITIZE_ADDRESS__
+    true;
+#else
+    false;
+#endif
 
 struct RunOptions {
   std::string input;
