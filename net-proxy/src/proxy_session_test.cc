@@ -96,6 +96,18 @@ TEST_CASE("no question for a name that is not granted leaves the resolver") {
   CHECK(served.session->Denials().size() == 4);
 }
 
+TEST_CASE("a question for a service of a host is an attempt at the host and no other") {
+  Served served;
+  if (!served.Start({}, Plan({"granted.test:80"}))) CORDON_SKIP("userns", "no user namespaces");
+  CHECK(Resolve(*served.network, "_http._tcp.granted.test", 33) == "code 3");
+  CHECK(served.session->Denials().empty());
+  CHECK(Resolve(*served.network, "_http._tcp.other.test", 33) == "code 3");
+  CHECK(Resolve(*served.network, "other.test") == "code 3");
+  REQUIRE(served.session->Denials().size() == 1);
+  CHECK(served.session->Denials()[0].target == "name:other.test");
+  CHECK(served.session->Denials()[0].count == 1);
+}
+
 TEST_CASE("a slow look-up delays nobody else") {
   TestServer server(ServeHttp);
   std::promise<void> release;

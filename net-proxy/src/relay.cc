@@ -12,8 +12,8 @@ namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-// After so much one relay lets the others have their turn: what a new connection waits for is a round
-// of everybody's turns, several times.
+// After so much one relay lets the others have their turn: what a new connection waits for is a
+// round of everybody's turns, several times.
 constexpr std::size_t kTurnBytes = 256 * 1024;
 constexpr std::chrono::milliseconds kReleaseAfter{100};
 constexpr std::chrono::milliseconds kLastAnswersTimeout{1000};

@@ -249,10 +249,17 @@ std::string Session::AnswerName(const DnsQuestion& question) {
 void Session::DenyName(const DnsQuestion& question) {
   // Reverse look-ups are made by programs that mean no target.
   if (question.name.empty() || question.name.ends_with(".arpa")) return;
-  const std::string target = absl::StrCat("name:", question.name);
-  const std::string allow_with = AllowWith({.host = question.name, .port = 0, .is_address = false});
+  // A service of a host (RFC 2782) is asked for before the host itself.
+  std::string name = question.name;
+  while (name.starts_with('_') && name.find('.') != std::string::npos) {
+    name.erase(0, name.find('.') + 1);
+  }
+  const bool is_service = name != question.name;
+  if (is_service && decisions_.NameIsGranted(name)) return;
+  const std::string target = absl::StrCat("name:", name);
+  const std::string allow_with = AllowWith({.host = name, .port = 0, .is_address = false});
   // Most programs ask for both kinds of address at once: that is one attempt.
-  const bool first = question.type == kDnsTypeAaaa
+  const bool first = question.type == kDnsTypeAaaa || is_service
                          ? record_->Note(target, "not granted", allow_with)
                          : record_->Deny(target, "not granted", allow_with);
   if (first) Log({{"target", target}, {"verdict", "denied"}, {"rule", "not granted"}});

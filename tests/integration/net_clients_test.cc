@@ -182,7 +182,7 @@ printf '{"name":"tiny","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name
   // Its own retries take a minute, whatever it is told.
   servers.ExpectReached(
       ground,
-      "cp -r project $TMPDIR/p && cd $TMPDIR/p && NODE_EXTRA_CA_CERTS=$OLDPWD/ca.pem npm install "
+      "cp -r project $TMPDIR/p && cd $TMPDIR/p && npm install --cafile $OLDPWD/ca.pem "
       "--no-audit --no-fund --no-update-notifier --fetch-retries=0 --registry https://HOST/npm/ "
       "tiny && test -f node_modules/tiny/package.json");
 }

@@ -182,6 +182,42 @@ TEST_CASE("a rule that is removed cuts what it had allowed, and the log says so"
   CHECK(Has(RunCordon(ground, {"audit", "show", audit}).out, "cut: no longer allowed"));
 }
 
+TEST_CASE("the environment names a proxy only to a profile that asks for one") {
+  NEEDS_CURL();
+  const Ground ground;
+  const Listener server(Listener::Kind::kTcp);
+  Child upstream({CordonProgram(), "proxy", "--net", "granted.test:80", "--resolve",
+                  "granted.test:80=" + At(server)},
+                 InsideOptions(ground));
+  std::string line;
+  REQUIRE(upstream.ReadLine(line, std::chrono::seconds(15)));
+  const std::string asks = ground.MakeFile(
+      ground.outside() + "/asks.json",
+      R"({"version": 1, "workspace_read": "allow", "command": "allow", "network_route": "environment"})");
+  const auto fetch = [&](const Words& policy, const std::string& proxy) {
+    Words words = {"run", "-w", ground.workspace(), "--net", "granted.test:80"};
+    words.insert(words.end(), policy.begin(), policy.end());
+    words.insert(words.end(), {"-c", kFetch});
+    words.insert(words.begin(), CordonProgram());
+    ChildOptions options = InsideOptions(ground);
+    options.environment["HTTPS_PROXY"] = proxy;
+    return Child(words, options).Finish();
+  };
+  const std::string at = "http://" + line.substr(line.find("127.0.0.1"));
+  CHECK(fetch({"-p", asks}, at).status == 0);
+  CHECK(server.contacts() == 1);
+  // Nobody asks: the name is looked up here, where it is not known.
+  CHECK(fetch({}, at).status != 0);
+  // The proxy is gone: there is no other way, not even one that would lead there.
+  const Ended gone = fetch({"-p", asks}, "http://127.0.0.1:" + Port(false).number);
+  CHECK(gone.status != 0);
+  const Ended odd = fetch({"-p", asks}, "socks5://u:s3cr3t@127.0.0.1:1");
+  CHECK(odd.status == 125);
+  CHECK(Has(odd.err, "HTTPS_PROXY"));
+  CHECK_FALSE(Has(odd.err, "s3cr3t"));
+  CHECK(server.contacts() == 1);
+}
+
 TEST_CASE("each refused target is said once at the end, with what would allow it") {
   NEEDS_CURL();
   const Ground ground;
