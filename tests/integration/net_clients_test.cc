@@ -172,12 +172,12 @@ TEST_CASE("npm installs from a registry") {
   const Ground ground;
   const NetServers servers(ground);
   REQUIRE(ground
-              .RunUnconfined(R"(mkdir -p site/npm package
+              .RunUnconfined(R"sh(mkdir -p site/npm package project
 echo '{"name":"tiny","version":"1.0.0"}' >package/package.json
+echo '{}' >project/package.json
 tar czf site/tiny.tgz package
 printf '{"name":"tiny","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"tiny","version":"1.0.0","dist":{"tarball":"https://granted.test/tiny.tgz","shasum":"%s"}}}}' \
-  "$(sha1sum site/tiny.tgz | cut -d' ' -f1)" > site / npm / tiny mkdir - p project &&
-                             echo '{}' > project / package.json) ")
+  "$(sha1sum site/tiny.tgz | cut -d' ' -f1)" >site/npm/tiny)sh")
               .status == 0);
   // Its own retries take a minute, whatever it is told.
   servers.ExpectReached(
@@ -241,11 +241,12 @@ TEST_CASE("apt-get updates from a repository and downloads a package of it") {
   NEEDS("apt-get");
   const Ground ground;
   const NetServers servers(ground);
-  REQUIRE(ground.RunUnconfined(R"(mkdir -p site/apt d/DEBIAN && cd d && chmod 755 DEBIAN
+  REQUIRE(ground
+              .RunUnconfined(R"sh(mkdir -p site/apt d/DEBIAN && cd d && chmod 755 DEBIAN
 printf 'Package: tiny\nVersion: 1\nArchitecture: all\nMaintainer: a <a@b>\nDescription: x\n' >DEBIAN/control
 cd .. && dpkg-deb -Zgzip --build d site/apt/tiny_1_all.deb >/dev/null &&
 (cat d/DEBIAN/control; printf 'Filename: ./tiny_1_all.deb\nSize: %s\nSHA256: %s\n' \
-  "$(stat -c %s site/apt/tiny_1_all.deb)" "$(sha256sum site/apt/tiny_1_all.deb | cut -d' ' -f1)") >site/apt/Packages)")
+  "$(stat -c %s site/apt/tiny_1_all.deb)" "$(sha256sum site/apt/tiny_1_all.deb | cut -d' ' -f1)") >site/apt/Packages)sh")
               .status == 0);
   // apt-get ends with 0 when an index is missing; what it cannot hide is that the package is.
   servers.ExpectReached(ground,
