@@ -236,7 +236,7 @@ TEST_CASE("a command with a terminal of its own can be refused with words while 
   REQUIRE(PressUntil(tmux, "e", "say why, then Enter:"));
   tmux.Type("not now");
   tmux.Press("Enter");
-  CHECK(tmux.Shows("saying \"not now\""));
+  CHECK(tmux.Shows("denied"));  // The line ended: this terminal is not raw meanwhile.
   // Keys are the command's terminal's again, which turns Ctrl-D into the end of its input.
   tmux.Press("C-d");
   CHECK(tmux.Shows("got:."));

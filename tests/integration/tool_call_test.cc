@@ -2,7 +2,6 @@
 
 #include "cordon/sdk/tool_call.h"
 
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "cordon/sdk/status.h"
 #include "integration/support/cordon_run.h"
 #include "integration/support/gated_sandbox.h"
+#include "integration/support/wiring.h"
 #include "nlohmann/json.hpp"
 #include "support/catch.h"
 
@@ -22,75 +22,12 @@ namespace {
 
 using nlohmann::json;
 
-ApprovalAnswer Approve(Remember remember = Remember::kOnce) {
-  ApprovalAnswer answer;
-  answer.approved = true;
-  answer.remember = remember;
-  return answer;
-}
-
-ApprovalAnswer Refuse(std::string words = {}) {
-  ApprovalAnswer answer;
-  answer.words = std::move(words);
-  return answer;
-}
-
-// An assistant's wiring around a sandbox. A null list of answers means that nobody is there.
-class Wiring {
- public:
-  explicit Wiring(std::vector<ApprovalAnswer> answers,
-                  const std::function<void(ProfileConfig&)>& change = {}, LogSink* log = nullptr)
-      : sandbox(change, log), approver(std::make_shared<ScriptedApprover>(std::move(answers))) {
-    GateOptions options;
-    options.profile = sandbox.profile();
-    options.rules = rules;
-    options.approver = approver;
-    options.log = log;
-    options.authorities = {sandbox.executor().grant_authority()};
-    auto made_gate = Gate::Create(options);
-    INFO(made_gate.status());
-    REQUIRE(made_gate.ok());
-    gate = *std::move(made_gate);
-    auto made_tool = BashTool::Create(sandbox.shared_executor());
-    INFO(made_tool.status());
-    REQUIRE(made_tool.ok());
-    tool = *std::move(made_tool);
-    ToolCallOptions step_options;
-    step_options.tools = {tool.get()};
-    step_options.admission = gate.get();
-    step_options.log = log;
-    auto made_step = ToolCallStep::Create(step_options);
-    REQUIRE(made_step.ok());
-    step = std::make_unique<ToolCallStep>(*std::move(made_step));
-  }
-
-  [[nodiscard]] static ToolCall Call(const std::string& command, const json& more = json::object(),
-                                     const std::string& id = "c1") {
-    json arguments = {{"command", command}};
-    arguments.update(more);
-    return {id, "bash", arguments.dump()};
-  }
-  [[nodiscard]] ToolCallOutcome Run(const std::string& command,
-                                    const json& more = json::object()) const {
-    return step->Run(Call(command, more));
-  }
-  [[nodiscard]] std::size_t questions() const { return approver->cards().size(); }
-
-  GatedSandbox sandbox;
-  std::shared_ptr<RuleSet> rules = RuleSet::InMemory();
-  std::shared_ptr<ScriptedApprover> approver;
-  std::unique_ptr<Gate> gate;
-  std::unique_ptr<BashTool> tool;
-  std::unique_ptr<ToolCallStep> step;
-};
-
 TEST_CASE("an approved call runs once and its result is what the model sees") {
   const Wiring wiring({Approve()});
   const ToolCallOutcome outcome = wiring.Run("echo to-output; echo to-errors >&2; echo x >>made");
   REQUIRE(CodeOf(outcome.status) == "ok");
   CHECK(outcome.call_id == "c1");
-  CHECK(Has(outcome.result.text, "to-output"));
-  CHECK(Has(outcome.result.text, "to-errors"));
+  CHECK(outcome.result.text == "exit code: 0\nstdout:\nto-output\nstderr:\nto-errors\n");
   CHECK_FALSE(outcome.result.is_error);
   CHECK(json::parse(outcome.result.structured_json)["exit_code"] == 0);
   CHECK(wiring.questions() == 1);
