@@ -69,9 +69,12 @@ void FolderProcessRegistry::PollOnce(const std::vector<JobPtr>& running) {
 
 void FolderProcessRegistry::OnEnd(const JobPtr& job) {
   job->Settle();
-  const JobInfo info = job->Info();
+  JobInfo info;
   {
+    // Whoever sees that it has ended finds it among those that nobody was told of.
     const std::lock_guard lock(mutex_);
+    job->MarkEnded();
+    info = job->Info();
     std::erase(started_, job);
     AppendLocked(job);
     std::vector<JobInfo>& untold = ended_[job->owner()];

@@ -148,7 +148,6 @@ void Job::Settle() {
   const std::lock_guard lock(mutex_);
   process_.reset();
   executor_.reset();
-  info_.state = JobState::kEnded;
   if (!result.ok()) {
     info_.outcome = Outcome{Outcome::Kind::kCancelled, {}, {}, {}, {}, 0};
     return;
@@ -160,6 +159,11 @@ void Job::Settle() {
   info_.denials = std::move(result->denials);
   info_.changed_protected = std::move(result->changed_protected);
   info_.grants = std::move(result->grants);
+}
+
+void Job::MarkEnded() {
+  const std::lock_guard lock(mutex_);
+  info_.state = JobState::kEnded;
 }
 
 absl::StatusOr<std::size_t> Job::WriteInput(std::string_view bytes, SteadyTime deadline) {

@@ -52,8 +52,9 @@ class Job {
   void OnTimeLimit();
   // Takes in what was written, at most some 256 KiB; true when there was something.
   bool DrainOutput();
-  // The tree has ended: takes in the rest and settles the outcome.
+  // The tree has ended: takes in the rest and settles the outcome. `MarkEnded` lets others see it.
   void Settle();
+  void MarkEnded();
 
   [[nodiscard]] absl::StatusOr<std::size_t> WriteInput(std::string_view bytes, SteadyTime deadline);
   void CloseInput();
