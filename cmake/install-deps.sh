@@ -7,8 +7,9 @@ CORDON_BUILD_PACKAGES=(
   libabsl-dev nlohmann-json3-dev libssl-dev libseccomp-dev libcli11-dev libcurl4-openssl-dev catch2
   python3 util-linux
 )
-# The fuzzers' runtime, the exact formatter and what the terminal tests drive; only CI needs them.
-CORDON_CI_PACKAGES=(clang clang-format-14 clang-tidy tmux vim less procps)
+# The fuzzers' runtime, the exact formatter, and what the tests of terminals and of debuggers drive; only CI
+# needs them.
+CORDON_CI_PACKAGES=(clang clang-format-14 clang-tidy tmux vim less procps gdb strace)
 
 # Prints those of the packages given that are not installed.
 cordon_missing_packages() {

@@ -247,6 +247,8 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   FilterUse use;
   use.on_host = on_host;
   use.network = parts.profile.Settings().network == Access::kAllow;
+  use.tracing = parts.profile.Settings().ack_tracing.given();
+  use.nested_namespaces = parts.profile.Settings().ack_nested_namespaces.given();
   absl::StatusOr<std::string> seccomp = CompileSeccompProgram(use);
   if (!seccomp.ok()) return seccomp.status();
   parts.seccomp_program = *std::move(seccomp);

@@ -49,6 +49,8 @@ absl::Status CheckSupportedOnHost(const Profile& profile) {
   const ProfileConfig& settings = profile.Settings();
   std::vector<std::string> missing;
   if (!settings.unix_sockets.empty()) missing.emplace_back("unix_sockets");
+  if (settings.ack_tracing.given()) missing.emplace_back("ack_tracing");
+  if (settings.ack_nested_namespaces.given()) missing.emplace_back("ack_nested_namespaces");
   const bool open = settings.network == Access::kAllow;
   if (!open && !settings.network_targets.empty()) missing.emplace_back("network_targets");
   if (!open && !settings.loopback_ports.empty()) missing.emplace_back("loopback_ports");

@@ -96,6 +96,22 @@ void AddNetworkEntries(const ProfileConfig& settings, int landlock_abi, bool has
            settings.publish_ports, entries);
 }
 
+// What the profile opens by an acknowledgement: its price.
+void AddOpened(const ProfileConfig& settings, std::vector<ReportEntry>& entries) {
+  if (settings.ack_tracing.given()) {
+    entries.push_back({"process.tracing", FeatureStatus::kUnenforced,
+                       "opened by ack_tracing: the processes of one sandbox can read and steer "
+                       "each other; none outside of it can be traced"});
+  }
+  if (settings.ack_nested_namespaces.given()) {
+    entries.push_back(
+        {"process.nested_namespaces", FeatureStatus::kUnenforced,
+         "opened by ack_nested_namespaces: in user namespaces that it makes a command has every "
+         "capability, so more of the kernel can be attacked; nothing can be mounted or entered "
+         "there, and root cannot map ids, since its /proc is read-only"});
+  }
+}
+
 // The view makes these itself, so a workspace there cannot be shown as it is on the host.
 absl::Status CheckWorkspace(const std::string& workspace) {
   constexpr const char* kOwn[] = {"/proc", "/sys", "/etc", "/run"};
@@ -178,6 +194,7 @@ CompileReport NamespacesReport(const Profile& profile, const HostProbe& host,
       {"process", FeatureStatus::kEnforced,
        "user, pid, ipc, uts and cgroup namespaces, no capabilities, no_new_privs, seccomp"},
       {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"}};
+  AddOpened(profile.Settings(), report.entries);
   AddNetworkEntries(profile.Settings(), host.landlock_abi, has_egress, report.entries);
   report.entries.insert(report.entries.end(), limits.entries.begin(), limits.entries.end());
   return report;

@@ -40,6 +40,10 @@ constexpr std::uint32_t kX32Bit = 0x40000000;  // __X32_SYSCALL_BIT
 constexpr std::uint32_t kNamespaceFlags = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
                                           CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
                                           CLONE_NEWNET;
+// What the sandboxes of browsers are made of. Nothing is ever mounted, so a mount namespace would
+// be of no use.
+constexpr std::uint32_t kNestedNamespaceFlags =
+    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC;
 constexpr std::uint32_t kHarmlessPersonality = ADDR_NO_RANDOMIZE | UNAME26 | PER_LINUX32;
 
 constexpr std::uint32_t kTypingIoctls[] = {TIOCSTI, TIOCLINUX};
@@ -68,7 +72,12 @@ class FilterWriter {
     unknown_ = Refuse(ENOSYS);
     refused_ = Refuse(EPERM);
     allow_ = writer_.Return(SECCOMP_RET_ALLOW);
-    if (use_.on_host) SetForHost();
+    if (use_.on_host) {
+      SetForHost();
+    } else {
+      SetOpened();
+    }
+    for (const auto& [number, verdict] : verdicts_) decided_.insert(number);
     for (const CheckedCall& call : CheckedCalls()) Set(call.name, Check(call.check));
     for (const RefusedCall& call : RefusedCalls()) Set(call.name, Refuse(call.error_number));
     for (const char* name : AllowedCalls()) Set(name, allow_);
@@ -94,7 +103,21 @@ class FilterWriter {
     for (const RefusedCall& call : RefusedOnHost()) Set(call.name, Refuse(call.error_number));
     for (const CheckedCall& call : CheckedOnHost()) Set(call.name, Check(call.check));
     for (const char* name : MetadataCalls()) Set(name, refused_);
-    for (const auto& [number, verdict] : verdicts_) decided_.insert(number);
+  }
+
+  // The same, for what the profile acknowledges.
+  void SetOpened() {
+    if (use_.tracing) {
+      for (const char* name : TracingCalls()) Set(name, allow_);
+    }
+    if (use_.nested_namespaces) {
+      for (const char* name : NestedNamespaceCalls()) Set(name, allow_);
+    }
+  }
+
+  [[nodiscard]] std::uint32_t RefusedNamespaces() const {
+    const bool opened = use_.nested_namespaces && !use_.on_host;
+    return opened ? kNamespaceFlags & ~kNestedNamespaceFlags : kNamespaceFlags;
   }
 
   void Set(const char* name, Label verdict) {
@@ -106,9 +129,9 @@ class FilterWriter {
   Label Check(ArgumentCheck check) {
     switch (check) {
       case ArgumentCheck::kClone:
-        return RefuseBits(0, kNamespaceFlags);
+        return RefuseBits(0, RefusedNamespaces());
       case ArgumentCheck::kUnshare:
-        return RefuseBits(0, kNamespaceFlags | CLONE_NEWTIME);
+        return RefuseBits(0, RefusedNamespaces() | CLONE_NEWTIME);
       case ArgumentCheck::kSocket:
         return CheckSocket(allow_);
       case ArgumentCheck::kSocketPair:
@@ -234,7 +257,7 @@ class FilterWriter {
   Label refused_ = 0;
   Label allow_ = 0;
   std::map<std::uint32_t, Label> verdicts_;
-  std::set<std::uint32_t> decided_;  // By `SetForHost`.
+  std::set<std::uint32_t> decided_;  // By `SetForHost` or `SetOpened`.
   std::string conflict_;
 };
 

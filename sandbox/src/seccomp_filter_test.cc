@@ -223,6 +223,48 @@ TEST_CASE("no new namespace, by any of the calls that make one") {
   }
 }
 
+TEST_CASE("a debugger's calls and nested namespaces are open only where the profile says so") {
+  for (const std::uint32_t architecture : kArchitectures) {
+    FilterUse use;
+    use.tracing = true;
+    const Filter traced(architecture, use);
+    for (const char* name : TracingCalls()) {
+      INFO(name);
+      CHECK(Filter(architecture).Decide(name) == Errno(EPERM));
+      CHECK(traced.Decide(name) == kAllow);
+    }
+    CHECK(traced.Decide("pidfd_getfd") == Errno(EPERM));
+    CHECK(traced.Decide("kcmp") == Errno(EPERM));
+    CHECK(traced.Decide("unshare", {CLONE_NEWUSER}) == Errno(EPERM));
+
+    use.tracing = false;
+    use.nested_namespaces = true;
+    const Filter nested(architecture, use);
+    for (const std::uint64_t kind : {CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC}) {
+      CHECK(nested.Decide("clone", {kind | 17}) == kAllow);
+      CHECK(nested.Decide("unshare", {kind}) == kAllow);
+    }
+    for (const std::uint64_t kind : {CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWCGROUP}) {
+      CHECK(nested.Decide("clone", {kind | CLONE_NEWUSER | 17}) == Errno(EPERM));
+      CHECK(nested.Decide("unshare", {kind | CLONE_NEWUSER}) == Errno(EPERM));
+    }
+    CHECK(nested.Decide("unshare", {0x80}) == Errno(EPERM));
+    CHECK(nested.Decide("chroot") == kAllow);
+    CHECK(nested.Decide("clone3") == Errno(ENOSYS));
+    for (const char* name : {"mount", "umount2", "pivot_root", "setns", "open_tree", "move_mount",
+                             "fsopen", "mount_setattr", "open_by_handle_at", "ptrace", "keyctl"}) {
+      INFO(name);
+      CHECK(nested.Decide(name) == Errno(EPERM));
+    }
+
+    use.tracing = use.on_host = true;
+    const Filter host(architecture, use);
+    CHECK(host.Decide("ptrace") == Errno(EPERM));
+    CHECK(host.Decide("unshare", {CLONE_NEWUSER}) == Errno(EPERM));
+    CHECK(host.Decide("chroot") == Errno(EPERM));
+  }
+}
+
 TEST_CASE("nothing types into a terminal, whatever the upper half of the request says") {
   for (const std::uint32_t architecture : kArchitectures) {
     const Filter filter(architecture);

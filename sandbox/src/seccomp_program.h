@@ -15,6 +15,12 @@ struct FilterUse {
   bool on_host = false;
   // With `on_host`: sockets of the internet families may be made.
   bool network = false;
+  // Not with `on_host`: the calls of debuggers. Processes that they must not reach are for the pid
+  // namespace and Landlock to keep apart.
+  bool tracing = false;
+  // Not with `on_host`: user namespaces, and pid, network and ipc namespaces and other roots
+  // inside of them. Mounting stays closed, so that no view is ever changed.
+  bool nested_namespaces = false;
 
   friend bool operator==(const FilterUse&, const FilterUse&) = default;
 };

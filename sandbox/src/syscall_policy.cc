@@ -154,6 +154,10 @@ constexpr const char* kMetadata[] = {
     "utimes", "futimesat", "utimensat",
 };
 
+constexpr const char* kTracing[] = {"ptrace", "process_vm_readv", "process_vm_writev"};
+
+constexpr const char* kNestedNamespaces[] = {"chroot"};
+
 struct NewCall {
   std::string_view name;
   int number;
@@ -180,6 +184,8 @@ std::span<const CheckedCall> CheckedCalls() { return kChecked; }
 std::span<const RefusedCall> RefusedOnHost() { return kRefusedOnHost; }
 std::span<const CheckedCall> CheckedOnHost() { return kCheckedOnHost; }
 std::span<const char* const> MetadataCalls() { return kMetadata; }
+std::span<const char* const> TracingCalls() { return kTracing; }
+std::span<const char* const> NestedNamespaceCalls() { return kNestedNamespaces; }
 
 int CallNumber(const char* name, unsigned architecture) {
   const int number = seccomp_syscall_resolve_name_arch(architecture, name);

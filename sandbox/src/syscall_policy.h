@@ -10,7 +10,8 @@ namespace cordon::internal {
 
 // Calls whose arguments decide.
 enum class ArgumentCheck {
-  kClone,        // No CLONE_NEW*: a new user namespace would bring capabilities back.
+  kClone,        // No CLONE_NEW*: a new user namespace would bring capabilities back. Where
+                 // nested namespaces are open: user, pid, net, ipc.
   kUnshare,      // The same.
   kSocket,       // unix, TCP and UDP over IP, route netlink; nothing raw, no other protocol.
   kSocketPair,   // unix only.
@@ -46,6 +47,11 @@ struct RefusedCall {
 [[nodiscard]] std::span<const CheckedCall> CheckedOnHost();
 // Those that change the mode, owner or times of a file.
 [[nodiscard]] std::span<const char* const> MetadataCalls();
+
+// What a profile that acknowledges it opens: what a debugger needs, and where a browser puts its
+// processes.
+[[nodiscard]] std::span<const char* const> TracingCalls();
+[[nodiscard]] std::span<const char* const> NestedNamespaceCalls();
 
 // The number of a call on `architecture` (SCMP_ARCH_*), also of those newer than libseccomp;
 // negative when the architecture does not have it or nobody knows it.

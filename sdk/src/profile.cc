@@ -62,6 +62,8 @@ Digest FingerprintOf(const ProfileConfig& config) {
   hasher.Add(static_cast<std::uint64_t>(config.home));
   hasher.Add(static_cast<std::uint64_t>(config.isolation));
   hasher.Add(static_cast<std::uint64_t>(config.ack_unconfined.given()));
+  hasher.Add(static_cast<std::uint64_t>(config.ack_tracing.given()));
+  hasher.Add(static_cast<std::uint64_t>(config.ack_nested_namespaces.given()));
   hasher.Add(static_cast<std::uint64_t>(config.additional_roots.size()));
   for (const AdditionalRoot& root : config.additional_roots) {
     hasher.Add(root.path);

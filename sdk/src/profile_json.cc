@@ -148,7 +148,9 @@ absl::StatusOr<ProfileConfig> ReadProfile(const JsonSource& source, const JsonVa
   ProfileConfig config;
   std::string schema;
   std::optional<std::uint64_t> version;
-  bool acknowledged = false;
+  bool unconfined = false;
+  bool tracing = false;
+  bool nested_namespaces = false;
   JsonReader reader(source, object);
   reader.ReadString("$schema", schema);
   reader.ReadCount("version", version);
@@ -162,7 +164,9 @@ absl::StatusOr<ProfileConfig> ReadProfile(const JsonSource& source, const JsonVa
   reader.ReadEnum("home", HomeNames(), config.home);
   reader.ReadString("home_root", config.home_root);
   reader.ReadEnum("isolation", IsolationNames(), config.isolation);
-  reader.ReadBoolean("ack_unconfined", acknowledged);
+  reader.ReadBoolean("ack_unconfined", unconfined);
+  reader.ReadBoolean("ack_tracing", tracing);
+  reader.ReadBoolean("ack_nested_namespaces", nested_namespaces);
   ReadRoots(reader, source, config.additional_roots);
   ReadStrings(reader, "deny_read", CheckDeny, config.deny_read);
   ReadStrings(reader, "deny_write", CheckDeny, config.deny_write);
@@ -182,8 +186,13 @@ absl::StatusOr<ProfileConfig> ReadProfile(const JsonSource& source, const JsonVa
         absl::StrFormat("\"version\" %d is not known, this cordon reads %d", *version,
                         kFormatVersion));
   }
-  if (acknowledged) {
+  if (unconfined) {
     config.ack_unconfined = UnconfinedAcknowledgement::CommandsRunWithMyFullAuthority();
+  }
+  if (tracing) config.ack_tracing = TracingAcknowledgement::ProcessesMaySteerEachOther();
+  if (nested_namespaces) {
+    config.ack_nested_namespaces =
+        NestedNamespacesAcknowledgement::CommandsMayReachMoreOfTheKernel();
   }
   return config;
 }
@@ -276,6 +285,8 @@ std::string ProfileToJson(const ProfileConfig& config) {
   json["home_root"] = config.home_root;
   json["isolation"] = NameIn(IsolationNames(), config.isolation);
   json["ack_unconfined"] = config.ack_unconfined.given();
+  json["ack_tracing"] = config.ack_tracing.given();
+  json["ack_nested_namespaces"] = config.ack_nested_namespaces.given();
   json["additional_roots"] = RootsAsJson(config.additional_roots);
   json["deny_read"] = config.deny_read;
   json["deny_write"] = config.deny_write;

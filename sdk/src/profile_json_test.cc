@@ -55,6 +55,8 @@ ProfileConfig EveryField() {
   config.home_root = "/home/user";
   config.isolation = Isolation::kUnconfined;
   config.ack_unconfined = UnconfinedAcknowledgement::CommandsRunWithMyFullAuthority();
+  config.ack_tracing = TracingAcknowledgement::ProcessesMaySteerEachOther();
+  config.ack_nested_namespaces = NestedNamespacesAcknowledgement::CommandsMayReachMoreOfTheKernel();
   config.additional_roots = {{"/a", Access::kAllow, Access::kDeny}, {"/b", Access::kGated}};
   config.deny_read = {"**/*.key", "/x"};
   config.deny_write = {"vendor"};
@@ -150,6 +152,8 @@ TEST_CASE("wrong types and values are refused with key and line") {
   CheckRefusedAt("{\"home\": \"hidden\"}", "1:2", "\"isolated\", \"real\"");
   CheckRefusedAt("{\"isolation\": true}", "1:2", "not a boolean");
   CheckRefusedAt("{\"ack_unconfined\": \"true\"}", "1:2", "must be a boolean");
+  CheckRefusedAt("{\"ack_tracing\": 1}", "1:2", "must be a boolean");
+  CheckRefusedAt("{\"ack_nested_namespaces\": \"yes\"}", "1:2", "must be a boolean");
   CheckRefusedAt("{\"protect_paths\": 0}", "1:2", "must be a boolean, not a whole number");
   CheckRefusedAt("{\"deny_read\": \"x\"}", "1:2", "must be a list");
   CheckRefusedAt("{\"deny_read\": [\"x\",\n 3]}", "2:2", "\"deny_read\" must hold only a string");

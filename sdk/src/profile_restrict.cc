@@ -101,6 +101,10 @@ ProfileConfig RestrictFields(const ProfileConfig& base, const ProfileConfig& cei
   result.home_root = base.home == result.home ? base.home_root : ceiling.home_root;
   result.isolation = std::min(base.isolation, ceiling.isolation);
   if (result.isolation == Isolation::kUnconfined) result.ack_unconfined = base.ack_unconfined;
+  if (ceiling.ack_tracing.given()) result.ack_tracing = base.ack_tracing;
+  if (ceiling.ack_nested_namespaces.given()) {
+    result.ack_nested_namespaces = base.ack_nested_namespaces;
+  }
   result.deny_read = Union(base.deny_read, ceiling.deny_read);
   result.deny_write = Union(base.deny_write, ceiling.deny_write);
   result.protect_paths = base.protect_paths || ceiling.protect_paths;

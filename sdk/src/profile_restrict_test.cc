@@ -365,6 +365,23 @@ TEST_CASE("an unconfined base under a sandboxed ceiling is sandboxed") {
   CHECK(result.RequiredGuarantees().write_boundary);
 }
 
+TEST_CASE("what needs an acknowledgement is open only where both profiles give it") {
+  const auto tracing = TracingAcknowledgement::ProcessesMaySteerEachOther();
+  const auto nested = NestedNamespacesAcknowledgement::CommandsMayReachMoreOfTheKernel();
+  Pair pair;
+  pair.base.ack_tracing = tracing;
+  pair.ceiling.ack_nested_namespaces = nested;
+  CHECK_FALSE(pair.Result().Settings().ack_tracing.given());
+  CHECK_FALSE(pair.Result().Settings().ack_nested_namespaces.given());
+  pair.ceiling.ack_tracing = tracing;
+  CHECK(pair.Result().Settings().ack_tracing.given());
+  CHECK_FALSE(pair.Result().Settings().ack_nested_namespaces.given());
+  pair.base.ack_nested_namespaces = nested;
+  CHECK(pair.Result().Settings().ack_nested_namespaces.given());
+  const Profile same = Created(pair.base);
+  CHECK(*Restrict(same, same) == same);
+}
+
 TEST_CASE("profiles of different workspaces and empty ones do not combine") {
   Pair pair;
   pair.ceiling.workspace_root = pair.folders.folder.MakeFolder("elsewhere");

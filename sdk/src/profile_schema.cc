@@ -48,6 +48,16 @@ std::string ProfileJsonSchema() {
       "default": false,
       "description": "Acknowledges that unconfined commands run with the caller's full authority."
     },
+    "ack_tracing": {
+      "type": "boolean",
+      "default": false,
+      "description": "Opens ptrace for debuggers, and acknowledges that the processes of a sandbox can read and steer each other."
+    },
+    "ack_nested_namespaces": {
+      "type": "boolean",
+      "default": false,
+      "description": "Lets commands make user namespaces, for browsers, and acknowledges that more of the kernel can be attacked from there."
+    },
     "additional_roots": {
       "type": "array",
       "description": "Trees with an access of their own; the most specific one wins.",

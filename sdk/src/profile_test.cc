@@ -283,6 +283,11 @@ TEST_CASE("the fingerprint ignores order and changes with every authority") {
       [](auto& c) {
         c.ack_unconfined = UnconfinedAcknowledgement::CommandsRunWithMyFullAuthority();
       },
+      [](auto& c) { c.ack_tracing = TracingAcknowledgement::ProcessesMaySteerEachOther(); },
+      [](auto& c) {
+        c.ack_nested_namespaces =
+            NestedNamespacesAcknowledgement::CommandsMayReachMoreOfTheKernel();
+      },
       [&host](auto& c) { c.workspace_root = host.folder.MakeFolder("other"); },
   };
   std::vector<Digest> seen = {base};

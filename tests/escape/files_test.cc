@@ -1,67 +1,17 @@
 // Escapes by paths and descriptors.
 
-#include <set>
 #include <string>
-#include <vector>
 
+#include "file_attempts.h"
 #include "integration/support/ground.h"
-#include "integration/support/repository.h"
 #include "probe_run.h"
 #include "support/catch.h"
 
 namespace cordon::test {
 namespace {
 
-// A folder outside that may be read.
-class ReadableGround : public Ground {
- public:
-  ReadableGround() { Renew(); }
-  void Renew() const {
-    Remove(outside() + "/kept");
-    Remove(outside() + "/empty");
-    Remove(outside() + "/other");
-    MakeFile(outside() + "/kept", "before");
-    MakeFile(outside() + "/target", "target");
-    MakeFolder(outside() + "/empty");
-  }
-};
-
 TEST_CASE("no system call changes a readable root, its files' times and modes included") {
-  const ReadableGround ground;
-  const std::string kept = ground.outside() + "/kept";
-  const std::string other = ground.outside() + "/other";
-  const std::string empty = ground.outside() + "/empty";
-  const Words policy = {"--read", ground.outside()};
-  CHECK(ProbeInside(ground, policy, {"file_change", "read", kept}) == "done");
-  const std::vector<Words> changes = {
-      {"write", kept},
-      {"create", other},
-      {"temporary", ground.outside()},
-      {"truncate", kept},
-      {"unlink", kept},
-      {"rmdir", empty},
-      {"mkdir", other},
-      {"symlink", other},
-      {"chmod", kept},
-      {"chown", kept},
-      {"utimens", kept},
-      {"rename", kept, other},
-      {"exchange", kept, ground.outside() + "/target"},
-      {"link", kept, other},
-      {"reopen", kept},
-  };
-  for (const Words& change : changes) {
-    Words probe = {"file_change"};
-    probe.insert(probe.end(), change.begin(), change.end());
-    INFO(change.front());
-    ground.Renew();
-    CHECK(ProbeOutside(ground, probe) == "done");
-    ground.Renew();
-    const auto before = Snapshot(ground.outside());
-    const std::string word = ProbeInside(ground, policy, probe);
-    CHECK((word == "EROFS" || word == "EACCES"));
-    CHECK(Snapshot(ground.outside()) == before);
-  }
+  ExpectReadableRootKept(Ground(), {});
 }
 
 TEST_CASE("a hidden file is reached by no folder descriptor and no root of a process") {
@@ -81,85 +31,11 @@ TEST_CASE("a hidden file is reached by no folder descriptor and no root of a pro
 }
 
 TEST_CASE("a denied file is opened, renamed and linked by no name or descriptor") {
-  const Ground ground;
-  ground.MakeFile("top/hidden/key", "CONFIDENTIAL");
-  ground.MakeFile("decoy/hidden/key", "decoy");
-  const Words policy = {"--deny-read", ground.PathOf("top/hidden")};
-  const std::set<std::string> refusals = {"EACCES", "EPERM", "EROFS", "EBUSY", "ENOENT", "EXDEV"};
-  const std::vector<Words> attempts = {
-      {"read", "top/hidden/key"},
-      {"write", "top/hidden/key"},
-      {"reopen", "top/hidden/key"},
-      {"create", "top/hidden/new"},
-      {"rename", "top/hidden/key", "key"},
-      {"rename", "top/hidden", "moved"},
-      {"rename", "top", "moved"},
-      {"exchange", "top", "decoy"},
-      {"exchange", "top/hidden", "decoy/hidden"},
-      {"link", "top/hidden/key", "key"},
-      {"link-descriptor", "top/hidden/key", "key"},
-      {"whiteout", "top/hidden", "moved"},
-  };
-  for (const Words& attempt : attempts) {
-    Words probe = {"file_change"};
-    probe.insert(probe.end(), attempt.begin(), attempt.end());
-    INFO(attempt[0] << " " << attempt[1]);
-    const std::string word = ProbeInside(ground, policy, probe);
-    INFO(word);
-    CHECK(refusals.count(word) == 1);
-    CHECK(ground.Read("top/hidden/key") == "CONFIDENTIAL");
-    CHECK(ground.Read("decoy/hidden/key") == "decoy");
-  }
-  // The control: the same calls work on what is not denied.
-  CHECK(ProbeInside(ground, policy, {"file_change", "link", "decoy/hidden/key", "key"}) == "done");
-  CHECK(ProbeInside(ground, policy, {"file_change", "rename", "decoy/hidden", "moved"}) == "done");
-  CHECK(ground.Read("moved/key") == "decoy");
+  ExpectDeniedFolderKept(Ground(), {});
 }
 
 TEST_CASE("a protected file and the folders above it keep their place") {
-  const Ground ground;
-  MakeRepository(ground, ".");
-  MakeRepository(ground, "vendor/nested");
-  ground.MakeFile("decoy/hooks/pre-commit", "decoy");
-  ground.MakeFile("decoy/config", "decoy");
-  const std::string config = ground.Read(".git/config");
-  const std::set<std::string> refusals = {"EACCES", "EPERM", "EROFS", "EBUSY", "EXDEV"};
-  const std::vector<Words> attempts = {
-      {"write", ".git/config"},
-      {"unlink", ".git/config"},
-      {"truncate", ".git/config"},
-      {"reopen", ".git/config"},
-      {"chmod", ".git/config"},
-      {"rename", "decoy/config", ".git/config"},
-      {"exchange", "decoy/config", ".git/config"},
-      {"link-descriptor", ".git/config", "second-name"},
-      {"link", "decoy/config", ".git/hooks/pre-commit"},
-      {"rename", "decoy/hooks", ".git/hooks"},
-      {"rename", ".git/hooks", "moved"},
-      {"exchange", "decoy/hooks", ".git/hooks"},
-      {"create", ".git/hooks/pre-commit"},
-      {"symlink", ".git/hooks/pre-commit"},
-      {"rename", ".git", "moved"},
-      {"exchange", ".git", "decoy"},
-      {"rename", "vendor", "moved"},
-      {"rename", "vendor/nested", "moved"},
-      {"write", "vendor/nested/.git/config"},
-  };
-  for (const Words& attempt : attempts) {
-    Words probe = {"file_change"};
-    probe.insert(probe.end(), attempt.begin(), attempt.end());
-    INFO(attempt[0] << " " << attempt[1]);
-    const std::string word = ProbeInside(ground, {}, probe);
-    INFO(word);
-    CHECK(refusals.count(word) == 1);
-    CHECK(ground.Read(".git/config") == config);
-    CHECK_FALSE(ground.Exists(".git/hooks/pre-commit"));
-    CHECK_FALSE(ground.Exists("moved"));
-  }
-  // The control: without protection the same calls work.
-  CHECK(ProbeOutside(ground, {"file_change", "write", ".git/config"}) == "done");
-  CHECK(ProbeOutside(ground, {"file_change", "create", ".git/hooks/pre-commit"}) == "done");
-  CHECK(ProbeOutside(ground, {"file_change", "exchange", ".git", "decoy"}) == "done");
+  ExpectProtectedFilesKept(Ground(), {});
 }
 
 TEST_CASE("files of the kernel cannot be opened for writing") {

@@ -1,14 +1,13 @@
 // The same escapes in the landlock tier, where nothing but rules stands between the command and the
 // host. Here the host itself is the ground, so only what cannot harm it is tried.
 
-#include <set>
 #include <string>
 #include <vector>
 
+#include "file_attempts.h"
 #include "integration/support/child.h"
 #include "integration/support/ground.h"
 #include "integration/support/listener.h"
-#include "integration/support/repository.h"
 #include "integration/support/waiting.h"
 #include "probe_run.h"
 #include "support/catch.h"
@@ -38,58 +37,9 @@ std::string WhyNoTier() {
   if (const std::string why = WhyNoTier(); !why.empty()) CORDON_SKIP("landlock", why); \
   static_assert(true)
 
-bool IsRefusal(const std::string& word) {
-  static const std::set<std::string> refusals = {"EACCES", "EPERM",      "EROFS", "EXDEV",
-                                                 "ENOENT", "EOPNOTSUPP", "EBUSY"};
-  return refusals.count(word) == 1;
-}
-
-void Renew(const Ground& ground) {
-  for (const char* name : {"/kept", "/empty", "/other"}) ground.Remove(ground.outside() + name);
-  ground.MakeFile(ground.outside() + "/kept", "before");
-  ground.MakeFile(ground.outside() + "/target", "target");
-  ground.MakeFolder(ground.outside() + "/empty");
-}
-
 TEST_CASE("landlock tier: no call changes a readable root, its files' times and modes included") {
   NEEDS_LANDLOCK_TIER();
-  const Ground ground;
-  Renew(ground);
-  const std::string kept = ground.outside() + "/kept";
-  const std::string other = ground.outside() + "/other";
-  const Words policy = OnHost({"--read", ground.outside()});
-  CHECK(ProbeInside(ground, policy, {"file_change", "read", kept}) == "done");
-  const std::vector<Words> changes = {{"write", kept},
-                                      {"create", other},
-                                      {"temporary", ground.outside()},
-                                      {"truncate", kept},
-                                      {"unlink", kept},
-                                      {"rmdir", ground.outside() + "/empty"},
-                                      {"mkdir", other},
-                                      {"symlink", other},
-                                      {"chmod", kept},
-                                      {"chown", kept},
-                                      {"utimens", kept},
-                                      {"setxattr", kept},
-                                      {"rename", kept, other},
-                                      {"link", kept, other},
-                                      {"reopen", kept},
-                                      {"exchange", kept, ground.outside() + "/target"},
-                                      {"link-descriptor", kept, other}};
-  for (const Words& change : changes) {
-    Words probe = {"file_change"};
-    probe.insert(probe.end(), change.begin(), change.end());
-    INFO(change.front());
-    Renew(ground);
-    // A file system may have no attributes at all.
-    if (change.front() != "setxattr") CHECK(ProbeOutside(ground, probe) == "done");
-    Renew(ground);
-    const auto before = Snapshot(ground.outside());
-    const std::string word = ProbeInside(ground, policy, probe);
-    INFO(word);
-    CHECK(IsRefusal(word));
-    CHECK(Snapshot(ground.outside()) == before);
-  }
+  ExpectReadableRootKept(Ground(), OnHost());
 }
 
 TEST_CASE("landlock tier: a hidden file is reached by no folder descriptor and no root") {
@@ -106,75 +56,12 @@ TEST_CASE("landlock tier: a hidden file is reached by no folder descriptor and n
 
 TEST_CASE("landlock tier: a denied file is opened, renamed and linked by no name or descriptor") {
   NEEDS_LANDLOCK_TIER();
-  const Ground ground;
-  ground.MakeFile("top/hidden/key", "CONFIDENTIAL");
-  ground.MakeFile("decoy/hidden/key", "decoy");
-  const Words policy = OnHost({"--deny-read", ground.PathOf("top/hidden")});
-  const std::vector<Words> attempts = {
-      {"read", "top/hidden/key"},          {"write", "top/hidden/key"},
-      {"reopen", "top/hidden/key"},        {"create", "top/hidden/new"},
-      {"rename", "top/hidden/key", "key"}, {"rename", "top/hidden", "moved"},
-      {"rename", "top", "moved"},          {"exchange", "top", "decoy"},
-      {"link", "top/hidden/key", "key"},   {"exchange", "top/hidden", "decoy/hidden"},
-      {"chmod", "top/hidden/key"},         {"link-descriptor", "top/hidden/key", "decoy/key"},
-      {"whiteout", "top/hidden", "moved"}, {"link", "top/hidden/key", "decoy/key"}};
-  for (const Words& attempt : attempts) {
-    Words probe = {"file_change"};
-    probe.insert(probe.end(), attempt.begin(), attempt.end());
-    INFO(attempt[0] << " " << attempt[1]);
-    const std::string word = ProbeInside(ground, policy, probe);
-    INFO(word);
-    CHECK(IsRefusal(word));
-    CHECK(ground.Read("top/hidden/key") == "CONFIDENTIAL");
-    CHECK(ground.Read("decoy/hidden/key") == "decoy");
-  }
-  CHECK(ProbeInside(ground, policy, {"file_change", "rename", "decoy/hidden", "decoy/moved"}) ==
-        "done");
-  CHECK(ground.Read("decoy/moved/key") == "decoy");
+  ExpectDeniedFolderKept(Ground(), OnHost());
 }
 
 TEST_CASE("landlock tier: a protected file and the folders above it keep their place") {
   NEEDS_LANDLOCK_TIER();
-  const Ground ground;
-  MakeRepository(ground, ".");
-  MakeRepository(ground, "vendor/nested");
-  ground.MakeFile("decoy/hooks/pre-commit", "decoy");
-  ground.MakeFile("decoy/config", "decoy");
-  const std::string config = ground.Read(".git/config");
-  const std::vector<Words> attempts = {
-      {"write", ".git/config"},
-      {"unlink", ".git/config"},
-      {"truncate", ".git/config"},
-      {"reopen", ".git/config"},
-      {"chmod", ".git/config"},
-      {"rename", "decoy/config", ".git/config"},
-      {"exchange", "decoy/config", ".git/config"},
-      {"link-descriptor", ".git/config", "decoy/second-name"},
-      {"link", "decoy/config", ".git/hooks/pre-commit"},
-      {"rename", "decoy/hooks", ".git/hooks"},
-      {"rename", ".git/hooks", "decoy/moved"},
-      {"exchange", "decoy/hooks", ".git/hooks"},
-      {"create", ".git/hooks/pre-commit"},
-      {"symlink", ".git/hooks/pre-commit"},
-      {"rename", ".git", "decoy/moved"},
-      {"exchange", ".git", "decoy"},
-      {"rename", "vendor", "decoy/moved"},
-      {"rename", "vendor/nested", "decoy/moved"},
-      {"write", "vendor/nested/.git/config"},
-  };
-  for (const Words& attempt : attempts) {
-    Words probe = {"file_change"};
-    probe.insert(probe.end(), attempt.begin(), attempt.end());
-    INFO(attempt[0] << " " << attempt[1]);
-    const std::string word = ProbeInside(ground, OnHost(), probe);
-    INFO(word);
-    CHECK(IsRefusal(word));
-    CHECK(ground.Read(".git/config") == config);
-    CHECK_FALSE(ground.Exists(".git/hooks/pre-commit"));
-    CHECK_FALSE(ground.Exists("decoy/moved"));
-  }
-  CHECK(ProbeInside(ground, OnHost(), {"file_change", "write", "decoy/config"}) == "done");
-  CHECK(ProbeOutside(ground, {"file_change", "write", ".git/config"}) == "done");
+  ExpectProtectedFilesKept(Ground(), OnHost());
 }
 
 TEST_CASE("landlock tier: files of the kernel cannot be opened for writing") {

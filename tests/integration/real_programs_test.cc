@@ -17,6 +17,8 @@ struct Work {
   std::string name;
   std::string needs;  // Programs, apart by blanks.
   std::string text;   // Ends with a line `worked`.
+  // A member that the profile needs besides those of a workspace.
+  std::string opened = {};
 };
 
 const std::vector<Work>& Works() {
@@ -75,6 +77,21 @@ git worktree add -q ../side-tree 2>/dev/null || git worktree add -q inner || exi
 git gc -q && git clone -q . clone && git -C clone log --oneline | grep -q three && echo worked)"},
       {"cargo", "cargo", R"(
 cargo init -q --vcs none --name x . && cargo build -q --offline && target/debug/x | grep -q Hello && echo worked)"},
+      {"gdb of its own child", "gdb gcc", R"(
+printf 'int answer = 41;\nint main(void) { return answer; }\n' >main.c
+gcc -g -O0 -o prog main.c || exit
+gdb -nx -batch -ex 'break main' -ex run -ex 'set var answer = 42' -ex continue ./prog >log 2>&1
+grep -q 'exited with code 052' log && echo worked || cat log)",
+       R"("ack_tracing": true)"},
+      {"gdb of a process that runs already", "gdb gcc", R"(
+printf '#include <unistd.h>\nint answer = 42;\nint main(void) { for (;;) pause(); }\n' >main.c
+gcc -g -O0 -o prog main.c || exit
+./prog &
+gdb -nx -batch -ex 'print answer' -ex kill -p $! >log 2>&1
+grep -qx '$1 = 42' log && echo worked || cat log)",
+       R"("ack_tracing": true)"},
+      {"strace", "strace", "strace -f -o log true && grep -q execve log && echo worked",
+       R"("ack_tracing": true)"},
   };
   return works;
 }
@@ -82,6 +99,15 @@ cargo init -q --vcs none --name x . && cargo build -q --offline && target/debug/
 bool IsInstalled(const Ground& ground, const std::string& programs) {
   return ground.RunUnconfined("for p in " + programs + "; do command -v $p || exit 1; done")
              .status == 0;
+}
+
+Words WordsFor(const Ground& ground, const Work& work) {
+  if (work.opened.empty()) return {"-c", work.text};
+  const std::string profile = ground.MakeFile(
+      ground.root() + "/profile.json",
+      R"({"workspace_read": "allow", "workspace_write": "allow", "command": "allow", )" +
+          work.opened + "}");
+  return {"-p", profile, "-c", work.text};
 }
 
 TEST_CASE("programs that developers use all day work unchanged in a workspace") {
@@ -103,7 +129,7 @@ TEST_CASE("programs that developers use all day work unchanged in a workspace") 
     ground.EmptyWorkspace();
     RunOptions options;
     options.limit = std::chrono::seconds(100);
-    const CordonRun result = RunInside(ground, {"-c", work.text}, options);
+    const CordonRun result = RunInside(ground, WordsFor(ground, work), options);
     Expect(result, work.name).Status(0).Out("worked");
     ++run;
   }

@@ -2,6 +2,7 @@
 
 #include <linux/fcntl.h>
 #include <linux/poll.h>
+#include <linux/ptrace.h>
 #include <linux/resource.h>
 #include <linux/signal.h>
 #include <linux/time_types.h>
@@ -100,8 +101,21 @@ class Supervisor {
       int status = 0;
       const long ended = Call(__NR_wait4, -1, &status, WNOHANG, nullptr);
       if (ended <= 0) return;
-      if (ended == supervised_.command) Finish(status);
+      if (IsStop(status)) {
+        LetGo(ended, status);
+      } else if (ended == supervised_.command) {
+        Finish(status);
+      }
     }
+  }
+
+  static bool IsStop(int status) { return (status & 0xff) == 0x7f; }
+
+  // A child asked to be traced by its parent (PTRACE_TRACEME), which is no debugger: it goes on as
+  // if it had not.
+  static void LetGo(long child, int status) {
+    const int signal = (status >> 8) & 0xff;
+    Call(__NR_ptrace, PTRACE_DETACH, child, nullptr, signal == SIGTRAP ? 0 : signal);
   }
 
   // The number of signals says nothing: they are merged while pending.

@@ -73,6 +73,9 @@ struct ProfileConfig {
   HomeMode home = HomeMode::kIsolated;
   Isolation isolation = Isolation::kSandboxed;
   UnconfinedAcknowledgement ack_unconfined;
+  // Each opens what it acknowledges. Only the namespaces tier can do that: the other refuses.
+  TracingAcknowledgement ack_tracing;                     // For debuggers.
+  NestedNamespacesAcknowledgement ack_nested_namespaces;  // For browsers.
   std::vector<AdditionalRoot> additional_roots;
 
   // Absolute paths, or relative ones below the workspace. A pattern with `*`, `?` or `[` is a glob
@@ -163,7 +166,8 @@ class Profile {
 // not resolved again. Both must have the same workspace. Access is the narrower of the two field by
 // field and, for files, path by path: a nested Deny of either survives. Lists that allow (targets,
 // ports, sockets, variables) are intersected, lists that deny are united, limits are the lower of
-// the two. Returns kInvalidProfile for default-constructed profiles and for different workspaces.
+// the two, and what needs an acknowledgement needs that of both. Returns kInvalidProfile for
+// default-constructed profiles and for different workspaces.
 [[nodiscard]] absl::StatusOr<Profile> Restrict(const Profile& base, const Profile& ceiling);
 
 // Trees that every profile can read and execute: the system's programs, libraries and the parts of

@@ -24,6 +24,46 @@ class UnconfinedAcknowledgement {
   bool given_ = false;
 };
 
+// Opens ptrace(2) and process_vm_readv(2) between the processes of one sandbox, as debuggers need
+// it, and acknowledges that whatever runs there can read and steer everything else that runs there.
+// What is outside of the sandbox stays out of reach.
+class TracingAcknowledgement {
+ public:
+  [[nodiscard]] static constexpr TracingAcknowledgement ProcessesMaySteerEachOther() {
+    return TracingAcknowledgement(true);
+  }
+  // Not opened.
+  constexpr TracingAcknowledgement() = default;
+  [[nodiscard]] constexpr bool given() const { return given_; }
+
+  friend bool operator==(TracingAcknowledgement, TracingAcknowledgement) = default;
+
+ private:
+  explicit constexpr TracingAcknowledgement(bool given) : given_(given) {}
+  bool given_ = false;
+};
+
+// Lets commands make user namespaces, and pid, network and ipc namespaces and other roots in them,
+// as the sandboxes of browsers need it. Acknowledges that they have every capability in there, and
+// that much more of the kernel can be attacked with that; by the kernel's rules none of it reaches
+// further than what they made themselves. Nothing can be mounted in there either.
+class NestedNamespacesAcknowledgement {
+ public:
+  [[nodiscard]] static constexpr NestedNamespacesAcknowledgement CommandsMayReachMoreOfTheKernel() {
+    return NestedNamespacesAcknowledgement(true);
+  }
+  // Not opened.
+  constexpr NestedNamespacesAcknowledgement() = default;
+  [[nodiscard]] constexpr bool given() const { return given_; }
+
+  friend bool operator==(NestedNamespacesAcknowledgement,
+                         NestedNamespacesAcknowledgement) = default;
+
+ private:
+  explicit constexpr NestedNamespacesAcknowledgement(bool given) : given_(given) {}
+  bool given_ = false;
+};
+
 }  // namespace cordon
 
 #endif  // CORDON_SDK_UNSAFE_H_
