@@ -4,6 +4,7 @@
 #include <linux/limits.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -72,6 +73,21 @@ std::string Caller::FolderPath(int descriptor) const {
 UniqueFd Caller::OpenRoot() const {
   const std::string place = absl::StrCat("/proc/", id(), "/root");
   return UniqueFd(open(place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+UniqueFd Caller::OpenDescriptor(int descriptor) const {
+  if (id() <= 0 || (descriptor < 0 && descriptor != AT_FDCWD)) return UniqueFd();
+  const std::string place = descriptor == AT_FDCWD
+                                ? absl::StrCat("/proc/", id(), "/cwd")
+                                : absl::StrCat("/proc/", id(), "/fd/", descriptor);
+  return UniqueFd(open(place.c_str(), O_PATH | O_CLOEXEC));
+}
+
+// Its folder in /proc is root's when nobody may look into it.
+bool Caller::IsOfThisUser() const {
+  struct stat folder = {};
+  return id() > 0 && stat(absl::StrCat("/proc/", id()).c_str(), &folder) == 0 &&
+         folder.st_uid == geteuid();
 }
 
 // pidfd_open(2) takes a thread that is not its process's first one only since Linux 6.9.

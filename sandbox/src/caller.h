@@ -42,6 +42,11 @@ class Caller {
   [[nodiscard]] std::string FolderPath(int descriptor) const;
   // Its root folder, O_PATH.
   [[nodiscard]] UniqueFd OpenRoot() const;
+  // What its `descriptor`, or with AT_FDCWD its current folder, is open on, O_PATH; invalid when
+  // there is none or it cannot be reached.
+  [[nodiscard]] UniqueFd OpenDescriptor(int descriptor) const;
+  // Whether it is a process of the user that this program acts as.
+  [[nodiscard]] bool IsOfThisUser() const;
   // The type of its socket `descriptor` (SOCK_STREAM, ...); 0 when it is none or cannot be reached.
   [[nodiscard]] int SocketType(int descriptor) const;
 

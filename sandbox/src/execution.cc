@@ -151,8 +151,8 @@ void Execution::ObserveLocked(const SpawnEvent& event, UniqueFd listener) {
   int error = event.error_number;
   if (event.kind == SpawnEvent::Kind::kObserved) {
     absl::StatusOr<std::unique_ptr<ObserverWatch>> watch = MakeErrnoError(EMFILE, "no descriptor");
-    if (listener.valid() && context_.observation != nullptr) {
-      watch = context_.observer->Watch(std::move(listener), context_.observation);
+    if (listener.valid() && context_.handler != nullptr) {
+      watch = context_.observer->Watch(std::move(listener), context_.handler);
     }
     if (watch.ok()) {
       watch_ = *std::move(watch);
@@ -327,6 +327,7 @@ void Execution::SettleLocked() {
   LogExitLocked();
   watch_.reset();
   terminal_.Reset();
+  context_.handler.reset();
   context_.observation.reset();
   context_.plan = {};
   context_.network.reset();

@@ -36,8 +36,9 @@ struct ExecutionContext {
   std::unique_ptr<CommandNetwork> network;  // The same; null when it is not served.
   // Both null when the plan watches nothing.
   std::shared_ptr<Observer> observer;
-  std::shared_ptr<Observation> observation;
-  LogSink* log = nullptr;  // Borrowed.
+  std::shared_ptr<CallHandler> handler;
+  std::shared_ptr<Observation> observation;  // Null when refusals are not listed.
+  LogSink* log = nullptr;                    // Borrowed.
   // For the end of a tree that was killed. It takes milliseconds; minutes would hide a fault.
   std::chrono::milliseconds end_patience = std::chrono::seconds(10);
 };

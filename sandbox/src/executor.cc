@@ -10,6 +10,7 @@
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/status.h"
+#include "metadata_mediator.h"
 #include "output_pump.h"
 #include "process.h"
 
@@ -149,16 +150,7 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   spawn.plan.environment = parts_.environment;
   spawn.plan.working_directory = resolved->working_directory;
   spawn.paths = std::move(admission->paths);
-  if (parts_.observer != nullptr) {
-    const PlanInputs& inputs = parts_.plan_inputs;
-    spawn.context.observer = parts_.observer;
-    spawn.context.observation = std::make_shared<Observation>(
-        ObservationInputs{profile(),
-                          spawn.paths,
-                          admission->grants,
-                          inputs.tier == Tier::kLandlock,
-                          {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache}});
-  }
+  Observe(*admission, *plan, spawn);
   spawn.context.execution_id = execution_id;
   spawn.context.report = parts_.report;
   AddEntries(*plan, spawn.context.report);
@@ -168,6 +160,26 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   spawn.context.log = parts_.log;
   spawn.command = *std::move(resolved);
   return spawn;
+}
+
+void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan& plan,
+                              PreparedSpawn& spawn) const {
+  if (parts_.observer == nullptr) return;
+  const PlanInputs& inputs = parts_.plan_inputs;
+  ExecutionContext& context = spawn.context;
+  context.observer = parts_.observer;
+  if (inputs.lists_refusals) {
+    context.observation = std::make_shared<Observation>(
+        ObservationInputs{profile(),
+                          spawn.paths,
+                          admission.grants,
+                          inputs.tier == Tier::kLandlock,
+                          {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache}});
+  }
+  context.handler = context.observation;
+  if (inputs.mediates_metadata) {
+    context.handler = std::make_shared<MetadataMediator>(plan.view->writable, context.observation);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<CommandNetwork>> SandboxExecutor::OpenNetwork(

@@ -43,6 +43,7 @@ struct SetParts {
   CompiledLimits limits;
   std::string seccomp_program;
   std::string observer_program;
+  ObservedScope observed;
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;
   Variables caller_variables;
@@ -141,6 +142,8 @@ class SandboxExecutorSet final : public ExecutorSet {
                          parts_.limits,
                          parts_.seccomp_program,
                          parts_.observer_program,
+                         parts_.observed.connects || parts_.observed.paths,
+                         parts_.observed.metadata,
                          parts_.landlock_abi,
                          parts_.tier,
                          HasServedNetwork() ? 0 : parts_.options.ready_sandboxes};
@@ -246,23 +249,24 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   if (!status.ok()) return status;
   FilterUse use;
   use.on_host = on_host;
+  use.mediated_metadata = on_host && CanObserve();
   use.network = parts.profile.Settings().network == Access::kAllow;
   use.tracing = parts.profile.Settings().ack_tracing.given();
   use.nested_namespaces = parts.profile.Settings().ack_nested_namespaces.given();
   absl::StatusOr<std::string> seccomp = CompileSeccompProgram(use);
   if (!seccomp.ok()) return seccomp.status();
   parts.seccomp_program = *std::move(seccomp);
-  parts.observer_program =
-      BuildObserverProgram(NativeArchitecture(),
-                           // On the host no socket can be made in the first place.
-                           {!on_host && parts.profile.Settings().network != Access::kAllow,
-                            parts.options.explain_paths});
+  // On the host no socket can be made in the first place.
+  parts.observed.connects = !on_host && parts.profile.Settings().network != Access::kAllow;
+  parts.observed.paths = parts.options.explain_paths;
+  parts.observed.metadata = use.mediated_metadata;
+  parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;
   parts.limits =
       CompileLimits(limits, on_host ? ProcessBound::kWatch
                                     : BoundInNamespaces(limits, parts.options.scratch_root));
-  parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits)
+  parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits, use.mediated_metadata)
                          : NamespacesReport(parts.profile, host, parts.limits, has_egress);
   if (parts.options.share_network && parts.profile.Settings().network != Access::kAllow) {
     parts.report.entries.push_back(

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "claimed_guarantees.h"
 #include "cordon/sdk/status.h"
-#include "landlock_abi.h"
 
 namespace cordon::internal {
 namespace {
@@ -23,12 +23,7 @@ std::string Some(const std::vector<std::string>& folders) {
   return text;
 }
 
-ReportEntry ProcessEntry(bool scoped) {
-  if (!scoped) {
-    return {"process", FeatureStatus::kNarrowed,
-            "Landlock without scopes: processes of the same user can be signalled; that needs "
-            "Linux 6.12"};
-  }
+ReportEntry ProcessEntry() {
   return {"process", FeatureStatus::kEnforced,
           "Landlock ends signals, tracing and the files of /proc at the command's own tree; no "
           "capabilities, no_new_privs, seccomp"};
@@ -64,22 +59,14 @@ absl::Status CheckSupportedOnHost(const Profile& profile) {
 }
 
 CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
-                             const CompiledLimits& limits) {
+                             const CompiledLimits& limits, bool mediates_metadata) {
   const bool open = profile.Settings().network == Access::kAllow;
-  const bool scoped = LandlockScopesOf(host.landlock_abi) != 0;
   CompileReport report;
   report.backend = std::string(TierName(Tier::kLandlock));
   report.level = Level::kDegraded;
   // The supervisor is out of the command's reach and ends its descendants, but has to find them.
   report.lifetime = LifetimeContainment::kBestEffort;
-  report.guarantees.process_boundary = scoped;
-  report.guarantees.write_boundary = true;
-  report.guarantees.read_boundary = true;
-  report.guarantees.env_scrub = true;
-  report.guarantees.network_boundary = !open;
-  report.guarantees.address_network = !open;
-  report.guarantees.target_network = !open;
-  report.guarantees.resource_limits = limits.whole_tree;
+  report.guarantees = ClaimedGuarantees(profile, limits);
   for (const LayerProbe& layer : host.layers) {
     if (layer.ok) continue;
     report.entries.push_back(
@@ -87,7 +74,7 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
                                          layer.step, layer.fix)));
   }
   const std::vector<ReportEntry> fixed = {
-      ProcessEntry(scoped),
+      ProcessEntry(),
       {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"},
       NetworkEntry(open),
       Narrowed("unix_sockets",
@@ -102,8 +89,14 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
       Narrowed("ipc", "System V IPC and message queues are the host's and closed"),
       Narrowed("terminals", "the command cannot make pseudo-terminals"),
       Narrowed("metadata",
-               "modes, owners, times and attributes of files cannot be changed; which names exist, "
-               "and their size and times, can be seen everywhere"),
+               absl::StrCat(mediates_metadata
+                                ? "the supervisor changes modes, but for the set-id bits, and "
+                                  "times of the command's own files where it may write, on local "
+                                  "file systems; owners and attributes cannot be changed"
+                                : "modes, owners, times and attributes of files cannot be changed, "
+                                  "since the calls of this program are observed already",
+                            "; which names exist, and their size and times, can be seen "
+                            "everywhere")),
       Narrowed("lifetime",
                "a supervisor ends all descendants; one that forks faster than it is found may "
                "outlast the command")};

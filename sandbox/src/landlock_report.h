@@ -15,16 +15,17 @@
 
 namespace cordon::internal {
 
-// Truncation is a right of its own only from this version on (Linux 6.2): before, a file could be
-// emptied by its path.
-inline constexpr int kLandlockAbiOfTier = 3;
+// Signals can be kept in only from this version on (Linux 6.12): before, a command could end the
+// program that supervises it. Every sandboxed profile needs that (`process_boundary`).
+inline constexpr int kLandlockAbiOfTier = 6;
 
 // Returns kUnavailable for what a profile asks that only a view or a network namespace could give.
 [[nodiscard]] absl::Status CheckSupportedOnHost(const Profile& profile);
 
-// The report but for its entries about files.
+// The report but for its entries about files. `mediates_metadata`: modes and times are changed for
+// the command (MetadataMediator).
 [[nodiscard]] CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
-                                           const CompiledLimits& limits);
+                                           const CompiledLimits& limits, bool mediates_metadata);
 
 // What `rules` mean for files.
 [[nodiscard]] std::vector<ReportEntry> HostFileEntries(const HostRules& rules);

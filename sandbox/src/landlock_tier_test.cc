@@ -13,6 +13,9 @@
 #include "descriptor_testing.h"
 #include "executor_testing.h"
 #include "landlock_abi.h"
+#include "landlock_report.h"
+#include "namespaces_report.h"
+#include "observation_testing.h"
 #include "support/catch.h"
 
 namespace cordon::internal {
@@ -20,7 +23,9 @@ namespace {
 
 using testing::DescriptorGuard;
 using testing::Exists;
+using testing::FindDenial;
 using testing::SandboxFixture;
+using testing::Shown;
 using testing::TemporaryFolder;
 namespace fs = std::filesystem;
 
@@ -156,6 +161,54 @@ TEST_CASE("the landlock tier refuses what only a view or a network namespace can
   REQUIRE_FALSE(status.ok());
   CHECK(ErrorOf(status)->code == ErrorCode::kUnavailable);
   CHECK(std::string(status.message()).find(word) != std::string::npos);
+}
+
+TEST_CASE("the landlock tier lists refused paths with their rule and what allows them") {
+  NEEDS_SCOPED_LANDLOCK();
+  const DescriptorGuard guard;
+  const TemporaryFolder readable;
+  const TemporaryFolder hidden;
+  LandlockFixture fixture;
+  fixture.options.explain_paths = true;
+  fixture.config.additional_roots = {{readable.path(), Access::kAllow, Access::kDeny}};
+  fixture.config.deny_read = {"**/.secret"};
+  fixture.Write("app/.secret", "CONFIDENTIAL\n");
+  fixture.Write("app/own");
+  std::ofstream(readable.path() + "/file") << "text\n";
+  std::ofstream(hidden.path() + "/file") << "text\n";
+  const RunResult result = fixture.Shell(
+      "(cat " + hidden.path() + "/file app/.secret missing " + hidden.path() +
+      "/missing; echo x >" + readable.path() + "/file; chmod 700 " + readable.path() +
+      "/file; cd app && cat own && echo y >own && chmod 700 own && cd own) 2>/dev/null; true");
+  REQUIRE(result.outcome.code == 0);
+  const std::string secret = fixture.workspace() + "/app/.secret";
+  const Denial* const read = FindDenial(result, "filesystem.read", hidden.path() + "/file");
+  const Denial* const denied = FindDenial(result, "filesystem.read", secret);
+  const Denial* const written = FindDenial(result, "filesystem.write", readable.path() + "/file");
+  INFO(Shown(result));
+  REQUIRE(read != nullptr);
+  CHECK(read->allow_with == "--read " + hidden.path() + "/file");
+  REQUIRE(denied != nullptr);
+  CHECK(denied->reason.find("**/.secret") != std::string::npos);
+  REQUIRE(written != nullptr);
+  CHECK(written->count == 2);  // Its content and its mode.
+  CHECK(written->allow_with == "--write " + readable.path() + "/file");
+  // What does not exist, or is allowed and wrong, is no refusal.
+  CHECK(result.denials.size() == 3);
+  CHECK(fixture.Read("app/own") == "y\n");
+}
+
+TEST_CASE("the landlock tier is not built of a Landlock that cannot keep signals in") {
+  HostProbe host;
+  host.landlock_abi = 5;
+  const absl::Status forced = ChooseTier(Backend::kLandlock, host).status();
+  CHECK(ErrorOf(forced)->code == ErrorCode::kUnavailable);
+  CHECK(std::string(forced.message()).find("ABI 5, which cannot keep signals in") !=
+        std::string::npos);
+  CHECK(std::string(forced.message()).find("Linux 6.12") != std::string::npos);
+  host.landlock_abi = kLandlockAbiOfTier;
+  host.landlock_tier = true;
+  CHECK(ChooseTier(Backend::kLandlock, host).value() == Tier::kLandlock);
 }
 
 TEST_CASE("the landlock tier ends a tree that has more processes than its limit") {

@@ -9,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "claimed_guarantees.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
+#include "landlock_report.h"
 
 namespace cordon::internal {
 namespace {
@@ -43,10 +45,6 @@ std::string ReasonFor(std::string_view name, const Profile& profile, const Compi
   if (name.find("network") != std::string_view::npos &&
       profile.Settings().network == Access::kAllow) {
     return "the profile leaves the network open: set network to deny or gated";
-  }
-  if (name == "process_boundary") {
-    return "Landlock without scopes cannot keep signals in: that needs Linux 6.12, or the "
-           "namespaces tier";
   }
   return absl::StrFormat("the %s tier does not give it", report.backend);
 }
@@ -135,6 +133,13 @@ absl::StatusOr<Tier> ChooseTier(Backend backend, const HostProbe& host) {
   for (const LayerProbe& layer : host.layers) {
     if (!layer.ok) failed.push_back(LayerText(layer));
   }
+  if (backend != Backend::kNamespaces && host.landlock_abi > 0 &&
+      host.landlock_abi < kLandlockAbiOfTier) {
+    failed.push_back(absl::StrFormat(
+        "landlock: this kernel's has ABI %d, which cannot keep signals in; that needs ABI %d "
+        "(Linux 6.12)",
+        host.landlock_abi, kLandlockAbiOfTier));
+  }
   return Unavailable(absl::StrFormat("this host cannot build the %s: %s",
                                      backend == Backend::kLandlock ? "landlock tier"
                                      : backend == Backend::kNamespaces
@@ -175,21 +180,11 @@ absl::Status CheckRequired(const Profile& profile, const CompileReport& report) 
 
 CompileReport NamespacesReport(const Profile& profile, const HostProbe& host,
                                const CompiledLimits& limits, bool has_egress) {
-  const bool open = profile.Settings().network == Access::kAllow;
   CompileReport report;
   report.backend = std::string(TierName(Tier::kNamespaces));
   report.level = Level::kFull;
   report.lifetime = LifetimeContainment::kEnforced;
-  report.guarantees.process_boundary = true;
-  report.guarantees.write_boundary = true;
-  report.guarantees.read_boundary = true;
-  report.guarantees.env_scrub = true;
-  // Nothing at all is reachable, or what the proxy lets through, and so nothing that was not
-  // granted.
-  report.guarantees.network_boundary = !open;
-  report.guarantees.address_network = !open;
-  report.guarantees.target_network = !open;
-  report.guarantees.resource_limits = limits.whole_tree;
+  report.guarantees = ClaimedGuarantees(profile, limits);
   report.entries = {
       {"process", FeatureStatus::kEnforced,
        "user, pid, ipc, uts and cgroup namespaces, no capabilities, no_new_privs, seccomp"},

@@ -69,9 +69,9 @@ std::optional<ReportEntry> Observation::Gap() const {
                                   Refusals::kMaxTargets, " are not listed")};
 }
 
-void Observation::OnCall(const seccomp_notif& call, int listener) {
+CallAnswer Observation::OnCall(const seccomp_notif& call, int listener) {
   const ObservedCall* const known = FindObservedCall(call.data.nr);
-  if (known == nullptr) return;
+  if (known == nullptr) return {};
   const Caller caller(call, listener);
   if (known->kind == CallKind::kConnect) {
     OnConnect(caller);
@@ -81,6 +81,7 @@ void Observation::OnCall(const seccomp_notif& call, int listener) {
   // The first call of all is the launcher's own, which executes the command: nobody looks into that
   // process but root.
   if (caller.is_out_of_reach() && known->kind != CallKind::kExecute) is_blind_ = true;
+  return {};
 }
 
 void Observation::OnConnect(const Caller& caller) {

@@ -39,7 +39,8 @@ class Observation final : public CallHandler {
  public:
   explicit Observation(ObservationInputs inputs) : inputs_(std::move(inputs)) {}
 
-  void OnCall(const seccomp_notif& call, int listener) override;
+  // Every call goes on.
+  CallAnswer OnCall(const seccomp_notif& call, int listener) override;
 
   // Safe from any thread.
   [[nodiscard]] std::vector<Denial> Denials() const { return refusals_.All(); }

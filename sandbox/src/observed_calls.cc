@@ -61,7 +61,7 @@ constexpr std::uint32_t kSendFlagsOffset = offsetof(seccomp_data, args) + 3 * si
 
 bool IsIn(const ObservedScope& scope, const ObservedCall& call) {
   // Sockets have paths, too.
-  return call.kind == Kind::kConnect ? scope.any() : scope.paths;
+  return call.kind == Kind::kConnect ? scope.connects || scope.paths : scope.paths;
 }
 
 std::map<int, const ObservedCall*> ByNumber() {
@@ -88,6 +88,13 @@ std::string BuildObserverProgram(std::uint32_t architecture, const ObservedScope
     if (number < 0 || !IsIn(scope, call)) continue;
     const bool is_send = std::string_view(call.name) == "sendto";
     next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number), is_send ? send : look, next);
+  }
+  if (scope.metadata) {
+    for (const char* name : MetadataCalls()) {
+      const int number = CallNumber(name, architecture);
+      if (number < 0) continue;
+      next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number), look, next);
+    }
   }
   next = writer.Load(kNumberOffset, next);
   // Calls by another ABI are not understood here, and end the process by the other filter.

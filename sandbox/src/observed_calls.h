@@ -40,8 +40,9 @@ struct ObservedCall {
 struct ObservedScope {
   bool connects = false;
   bool paths = false;
+  bool metadata = false;  // `MetadataCalls`, which never go on; see MetadataMediator.
 
-  [[nodiscard]] bool any() const { return connects || paths; }
+  [[nodiscard]] bool any() const { return connects || paths || metadata; }
 };
 
 // The filter that hands over the calls of `scope` and allows everything else, as an array of struct

@@ -1,9 +1,13 @@
 #include "observer.h"
 
+#include <linux/filter.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -52,14 +56,42 @@ bool Add(int epoll, int fd) {
 }
 
 // Fails only when the caller was killed, or interrupted and asks again.
-void LetGoOn(int listener, std::uint64_t id) {
-  seccomp_notif_resp answer = {};
-  answer.id = id;
-  answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+void Give(const CallAnswer& answer, int listener, std::uint64_t id) {
+  seccomp_notif_resp response = {};
+  response.id = id;
+  response.error = -answer.error_number;
+  if (answer.goes_on) {
+    response.error = 0;
+    response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  }
+  (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+// A filter that allows everything, for the calling thread.
+bool TakeListener() {
+  sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+  const sock_fprog program = {1, &allow};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+  const UniqueFd listener(static_cast<int>(
+      syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program)));
+  return listener.valid();
 }
 
 }  // namespace
+
+bool CanObserve() {
+  static const bool can = [] {
+    bool has_listener = false;
+    const AllSignalsBlocked blocked;
+    try {
+      std::thread([&has_listener] { has_listener = TakeListener(); }).join();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    return has_listener;
+  }();
+  return can;
+}
 
 ObserverWatch::~ObserverWatch() { observer_->Forget(listener_); }
 
@@ -136,8 +168,8 @@ void Observer::Serve(int listener, unsigned events) {
   }
   Notification notification;
   if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notification) == 0) {
-    handler->OnCall(notification.call, listener);
-    LetGoOn(listener, notification.call.id);
+    const CallAnswer answer = handler->OnCall(notification.call, listener);
+    Give(answer, listener, notification.call.id);
   }
   handler.reset();
   {

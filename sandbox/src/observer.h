@@ -19,6 +19,12 @@
 
 namespace cordon::internal {
 
+// What becomes of a call: it goes on, or it never does and returns -`error_number`.
+struct CallAnswer {
+  bool goes_on = true;
+  int error_number = 0;  // Unless it goes on; 0: it succeeded.
+};
+
 // Looks at the calls of one command.
 class CallHandler {
  public:
@@ -26,8 +32,12 @@ class CallHandler {
 
   // On the observer's thread, while the caller is held: takes microseconds and never waits for a
   // command. `listener` is borrowed.
-  virtual void OnCall(const seccomp_notif& call, int listener) = 0;
+  virtual CallAnswer OnCall(const seccomp_notif& call, int listener) = 0;
 };
+
+// Whether a command can be given a listener here: there is at most one for a process, so not where
+// this program is observed itself. Tried once, in a thread that is thrown away.
+[[nodiscard]] bool CanObserve();
 
 class Observer;
 
@@ -47,8 +57,8 @@ class ObserverWatch {
   const int listener_;
 };
 
-// Every call goes on after it was looked at, whatever the handler finds. Commands take turns, one
-// call each, so that one that asks much does not delay the others much. Safe from any thread.
+// Every call gets the answer of its handler. Commands take turns, one call each, so that one that
+// asks much does not delay the others much. Safe from any thread.
 class Observer : public std::enable_shared_from_this<Observer> {
  public:
   Observer() = default;

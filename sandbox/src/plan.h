@@ -80,6 +80,8 @@ struct SandboxPlan {
   // Another one, whose listener goes to the host (SpawnEvent::kObserved); empty: nothing is
   // watched.
   std::string observer_program;
+  // The command is not confined without that listener, and so not started.
+  bool must_observe = false;
   std::vector<ResourceLimit> limits;
   // How many threads the command's tree may have, as a limit of its pid namespace, which must be
   // known to keep one (`Launcher::CheckProcessLimit`); 0: none. With namespaces only.

@@ -63,7 +63,7 @@ struct PlanHeader {
   std::uint8_t confined = 0;
   std::uint8_t namespaces = 0;
   std::uint8_t host_network = 0;
-  std::uint8_t reserved = 0;
+  std::uint8_t must_observe = 0;
   Text host_name = 0;
   List view;            // ViewOpRecord
   List landlock_rules;  // LandlockRuleRecord

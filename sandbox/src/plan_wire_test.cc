@@ -27,6 +27,7 @@ struct Aligned {
 SandboxPlan FullPlan() {
   SandboxPlan plan;
   plan.host_network = true;
+  plan.must_observe = true;
   plan.host_name = "name";
   ViewOp op;
   op.kind = ViewOp::Kind::kFile;
@@ -71,6 +72,7 @@ TEST_CASE("a plan arrives as it was") {
   CHECK(plan.header->confined == 1);
   CHECK(plan.header->namespaces == 1);
   CHECK(plan.header->host_network == 1);
+  CHECK(plan.header->must_observe == 1);
   CHECK(std::string(plan.Text(plan.header->host_name)) == "name");
   REQUIRE(plan.header->view.count == 2);
   const auto* ops = plan.Records<wire::ViewOpRecord>(plan.header->view);

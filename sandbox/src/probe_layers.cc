@@ -126,18 +126,15 @@ std::string FixFor(Step step, int error_number, const std::string& root) {
 std::vector<std::string> LandlockGaps(int abi) {
   std::vector<std::string> gaps;
   if (abi <= 0) return gaps;  // The layer says it.
-  if (abi < 3) {
-    gaps.emplace_back(
-        "No right to truncate: there is no landlock tier, only that of namespaces (Linux 6.2).");
-  }
+  if (abi < 3) gaps.emplace_back("No right to truncate by a path (Linux 6.2).");
   if (abi < 4)
     gaps.emplace_back("No rules for TCP: only the filter closes the network (Linux 6.7).");
   if (abi < 5) gaps.emplace_back("No rules for device controls (Linux 6.10).");
   if (abi < 6) {
     gaps.emplace_back(
-        "No scopes: in the landlock tier processes of the user can be signalled, so profiles that "
-        "need process_boundary are refused; with namespaces and an open network, abstract unix "
-        "sockets are reachable (Linux 6.12).");
+        "No scopes: signals could not be kept in, so there is no landlock tier, only that of "
+        "namespaces; there, with an open network, abstract unix sockets are reachable "
+        "(Linux 6.12).");
   }
   return gaps;
 }

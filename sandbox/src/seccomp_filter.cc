@@ -102,6 +102,7 @@ class FilterWriter {
   void SetForHost() {
     for (const RefusedCall& call : RefusedOnHost()) Set(call.name, Refuse(call.error_number));
     for (const CheckedCall& call : CheckedOnHost()) Set(call.name, Check(call.check));
+    if (use_.mediated_metadata) return;
     for (const char* name : MetadataCalls()) Set(name, refused_);
   }
 

@@ -15,6 +15,9 @@ struct FilterUse {
   bool on_host = false;
   // With `on_host`: sockets of the internet families may be made.
   bool network = false;
+  // With `on_host`: calls that change the mode or times of a file are not refused here, since
+  // another filter hands them over. Never without that one.
+  bool mediated_metadata = false;
   // Not with `on_host`: the calls of debuggers. Processes that they must not reach are for the pid
   // namespace and Landlock to keep apart.
   bool tracing = false;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "cordon/sdk/path_identity.h"
 #include "hard_links.h"
 #include "host_places.h"
@@ -19,9 +18,11 @@
 #include "unix_socket_table.h"
 #include "view_builder.h"
 #include "view_landlock.h"
+#include "view_report.h"
 #include "view_rules.h"
 #include "view_system.h"
 #include "workspace_index.h"
+#include "writable_places.h"
 
 namespace cordon::internal {
 namespace {
@@ -58,8 +59,7 @@ class Compilation {
   [[nodiscard]] bool IsSurroundedByMore(const RulePlace& place) const;
   void HideScratch();
   absl::Status MakeMountPoints();
-  void DescribeFiles();
-  void DescribeGlobs();
+  void Say(std::vector<ReportEntry> entries);
   void Describe(std::string_view feature, FeatureStatus status, std::string detail);
 
   const Profile& profile_;
@@ -110,8 +110,8 @@ absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {
   view_.landlock_handled_fs = LandlockFileRights(landlock_abi);
   view_.landlock_scoped = LandlockScopes(landlock_abi);
   view_.landlock_rules = ViewLandlockRules(landlock_abi, builder_.writable_roots());
-  DescribeFiles();
-  DescribeGlobs();
+  Say(ViewFileEntries(view_.landlock_handled_fs != 0, listed_sockets_));
+  Say(RuleEntries(paths_, *view_.found, view_.absent.size()));
   return std::move(view_);
 }
 
@@ -123,9 +123,11 @@ absl::StatusOr<CompiledView> Compilation::FinishOnHost(int landlock_abi) {
                 [&wishes](const AbsentName& name) { return !IsWritableOnHost(wishes, name.path); });
   view_.landlock_handled_fs = LandlockFileRights(landlock_abi);
   view_.landlock_scoped = LandlockScopes(landlock_abi);
-  for (ReportEntry& entry : HostFileEntries(*compiled)) view_.entries.push_back(std::move(entry));
+  Say(HostFileEntries(*compiled));
   view_.landlock_rules = std::move(compiled->rules);
-  DescribeGlobs();
+  view_.writable = std::make_shared<const WritablePlaces>(
+      paths_, wishes, std::vector<std::string>{scratch_.home, scratch_.temporary, scratch_.cache});
+  Say(RuleEntries(paths_, *view_.found, view_.absent.size()));
   return std::move(view_);
 }
 
@@ -314,46 +316,9 @@ absl::Status Compilation::MakeMountPoints() {
   return absl::OkStatus();
 }
 
-void Compilation::DescribeFiles() {
-  Describe("filesystem.read", FeatureStatus::kEnforced,
-           "the mount view has only what the policy reads; the rest does not exist inside");
-  Describe("filesystem.write", FeatureStatus::kEnforced,
-           view_.landlock_handled_fs != 0
-               ? "everything else is mounted read-only, and Landlock ends writing at the writable "
-                 "roots"
-               : "everything else is mounted read-only");
-  std::string listed;
-  if (!listed_sockets_.empty()) {
-    listed = absl::StrCat("listed: ", absl::StrJoin(listed_sockets_, ", "), "; other ");
-  }
-  Describe("unix_sockets", FeatureStatus::kNarrowed,
-           absl::StrCat(listed,
-                        "sockets of the host are covered where they were found when the command "
-                        "started; /run, /tmp and /dev are the sandbox's own"));
-}
-
-void Compilation::DescribeGlobs() {
-  bool denies = false;
-  bool protects = false;
-  for (const GlobRule& rule : paths_.globs()) {
-    (rule.effect == GlobRule::Effect::kProtect ? protects : denies) = true;
-  }
-  if (denies) {
-    Describe("filesystem.globs", FeatureStatus::kNarrowed,
-             absl::StrCat(view_.found->matches.size(),
-                          " names matched when the command started; a matching file that the host "
-                          "creates while it runs is seen from the next command on"));
-  }
-  if (protects) {
-    Describe("protected_paths", FeatureStatus::kEnforced,
-             absl::StrCat("read-only, and their folders keep their place; ", view_.absent.size(),
-                          " names that do not exist are removed after the command when it made "
-                          "them"));
-  }
-  for (const std::string& root : view_.found->incomplete) {
-    Describe("unix_sockets", FeatureStatus::kNarrowed,
-             absl::StrCat(root, " has too many names to look for sockets in all of it"));
-  }
+void Compilation::Say(std::vector<ReportEntry> entries) {
+  view_.entries.insert(view_.entries.end(), std::make_move_iterator(entries.begin()),
+                       std::make_move_iterator(entries.end()));
 }
 
 void Compilation::Describe(std::string_view feature, FeatureStatus status, std::string detail) {

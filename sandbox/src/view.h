@@ -19,6 +19,7 @@
 namespace cordon::internal {
 
 struct IndexContents;
+class WritablePlaces;
 
 // The private folders of one executor on the host's disk. They appear in the view at fixed paths,
 // see `FindFoldersInView`.
@@ -49,6 +50,8 @@ struct CompiledView {
   std::vector<LandlockRule> landlock_rules;
   std::vector<AbsentName> absent;
   std::vector<ReportEntry> entries;  // What is enforced and what is narrowed, and how.
+  // With `Tier::kLandlock`: where the command may write.
+  std::shared_ptr<const WritablePlaces> writable;
   // What was found below the roots; for `ViewCompiler::ChangedProtected`.
   std::shared_ptr<const IndexContents> found;
 };

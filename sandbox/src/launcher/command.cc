@@ -43,10 +43,11 @@ int MoveDescriptors(const Spawn& spawn) {
   return 0;
 }
 
-// What the host does not get it need not see: the command is confined without it.
+// What the host does not get it need not see, unless the listener is a part of the confinement.
 int HandOverListener(const Spawn& spawn) {
   if (!IsObserved(spawn)) return 0;
   const Fd listener = EnterObservation(spawn.plan);
+  if (!listener.ok() && spawn.plan.header->must_observe != 0) return listener.error();
   internal::SpawnEvent event;
   event.kind = listener.ok() ? internal::SpawnEvent::Kind::kObserved
                              : internal::SpawnEvent::Kind::kUnobserved;
