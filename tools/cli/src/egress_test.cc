@@ -75,7 +75,7 @@ std::vector<Request> Step(const std::vector<std::string>& ids) {
 }
 
 TEST_CASE("the calls of a step reach the gate together, and those that it admits enter") {
-  const auto egress = SessionEgress::Create({}, nullptr, true).value();
+  const auto egress = SessionEgress::Create({}, NetworkRoute::kDirect, nullptr, true).value();
   StepGate gate(true);
   const auto entrance = std::make_shared<Entrance>();
   const auto admission = egress->DecideWith(gate, entrance);
@@ -91,7 +91,7 @@ TEST_CASE("the calls of a step reach the gate together, and those that it admits
 
 TEST_CASE("a gate that decides one by one is asked one by one, also without egress decisions") {
   for (const bool decides : {true, false}) {
-    const auto egress = SessionEgress::Create({}, nullptr, decides).value();
+    const auto egress = SessionEgress::Create({}, NetworkRoute::kDirect, nullptr, decides).value();
     StepGate gate(false);
     const auto entrance = std::make_shared<Entrance>();
     const auto admission = egress->DecideWith(gate, entrance);
