@@ -1,12 +1,8 @@
 #include "anthropic_model.h"
 
-#include <map>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_format.h"
-#include "cordon/sdk/command.h"
-#include "cordon/sdk/status.h"
 #include "json_members.h"
 #include "nlohmann/json.hpp"
 #include "streamed_turn.h"
@@ -82,38 +78,18 @@ Json ToolsJson(absl::Span<const ToolSpec> specs) {
 
 // --- the answer
 
-// Puts a turn together from the events of one stream.
-class TurnReader {
+class TurnReader : public TurnInPieces {
  public:
-  explicit TurnReader(const OnModelText& on_text) : lines_(on_text) {}
+  using TurnInPieces::TurnInPieces;
 
-  // False when nothing more is wanted.
   bool OnEvent(std::string_view data) {
     const Json event = Json::parse(data, nullptr, false);
     const std::string type = TextAt(event, "type");
     if (type == "content_block_start") StartBlock(event);
     if (type == "content_block_delta") AddToBlock(event);
-    if (type == "message_stop") finished_ = true;
-    if (type == "error") error_ = TextAt(MemberAt(event, "error"), "message");
-    return !finished_ && error_.empty();
-  }
-
-  [[nodiscard]] bool finished() const { return finished_; }
-
-  absl::StatusOr<Turn> Finish() && {
-    lines_.Finish();
-    if (!error_.empty()) {
-      return MakeError(ErrorCode::kUnavailable,
-                       absl::StrFormat("the model's server says: %s", EscapeForDisplay(error_)));
-    }
-    if (!finished_) {
-      return MakeError(ErrorCode::kUnavailable, "the model's answer broke off");
-    }
-    for (auto& [index, call] : calls_) {
-      if (call.arguments_json.empty()) call.arguments_json = "{}";
-      turn_.calls.push_back(std::move(call));
-    }
-    return std::move(turn_);
+    if (type == "message_stop") SetFinished();
+    if (type == "error") Fail(TextAt(MemberAt(event, "error"), "message"));
+    return !finished() && !failed();
   }
 
  private:
@@ -133,57 +109,34 @@ class TurnReader {
     const Json& delta = MemberAt(event, "delta");
     const std::string type = TextAt(delta, "type");
     if (type == "text_delta") {
-      const std::string text = TextAt(delta, "text");
-      turn_.text += text;
-      lines_.Add(text);
+      AddText(TextAt(delta, "text"));
     } else if (type == "input_json_delta") {
       const auto call = calls_.find(IndexOf(event));
       if (call != calls_.end()) call->second.arguments_json += TextAt(delta, "partial_json");
     }
   }
-
-  TextLines lines_;
-  Turn turn_;
-  std::map<int, ToolCall> calls_;
-  std::string error_;
-  bool finished_ = false;
 };
 
-class AnthropicModel final : public Model {
- public:
-  AnthropicModel(ModelEndpoint endpoint, std::unique_ptr<ModelTransport> transport)
-      : endpoint_(std::move(endpoint)), transport_(std::move(transport)) {}
-
-  absl::StatusOr<Turn> Next(absl::Span<const Message> transcript, absl::Span<const ToolSpec> tools,
-                            std::stop_token stop) override {
-    return StreamTurn<TurnReader>(endpoint_, *transport_, MakeRequest(transcript, tools),
-                                  std::move(stop));
-  }
-
- private:
-  ModelRequest MakeRequest(absl::Span<const Message> transcript,
-                           absl::Span<const ToolSpec> tools) const {
-    const Json body = {{"model", endpoint_.model},
-                       {"max_tokens", kMaxTokens},
-                       {"stream", true},
-                       {"system", std::string(kSystemPrompt)},
-                       {"tools", ToolsJson(tools)},
-                       {"messages", MessagesJson(transcript)}};
-    return {endpoint_.base_url + "/v1/messages",
-            {"content-type: application/json", "accept: text/event-stream",
-             "anthropic-version: 2023-06-01", "x-api-key: " + endpoint_.key},
-            body.dump(-1, ' ', false, Json::error_handler_t::replace)};
-  }
-
-  const ModelEndpoint endpoint_;
-  const std::unique_ptr<ModelTransport> transport_;
-};
+ModelRequest WriteRequest(const ModelEndpoint& endpoint, absl::Span<const Message> transcript,
+                          absl::Span<const ToolSpec> tools) {
+  const Json body = {{"model", endpoint.model},
+                     {"max_tokens", kMaxTokens},
+                     {"stream", true},
+                     {"system", std::string(kSystemPrompt)},
+                     {"tools", ToolsJson(tools)},
+                     {"messages", MessagesJson(transcript)}};
+  return {endpoint.base_url + "/v1/messages",
+          {"content-type: application/json", "accept: text/event-stream",
+           "anthropic-version: 2023-06-01", "x-api-key: " + endpoint.key},
+          body.dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
 
 }  // namespace
 
 std::unique_ptr<Model> MakeAnthropicModel(ModelEndpoint endpoint,
                                           std::unique_ptr<ModelTransport> transport) {
-  return std::make_unique<AnthropicModel>(std::move(endpoint), std::move(transport));
+  return std::make_unique<StreamedModel<TurnReader>>(std::move(endpoint), std::move(transport),
+                                                     WriteRequest);
 }
 
 }  // namespace cordon::agent

@@ -1,13 +1,8 @@
 #include "openai_model.h"
 
-#include <map>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_format.h"
-#include "cordon/sdk/command.h"
-#include "cordon/sdk/digest.h"
-#include "cordon/sdk/status.h"
 #include "json_members.h"
 #include "nlohmann/json.hpp"
 #include "streamed_turn.h"
@@ -65,54 +60,31 @@ Json ToolsJson(absl::Span<const ToolSpec> specs) {
 
 // --- the answer
 
-class TurnReader {
+class TurnReader : public TurnInPieces {
  public:
-  explicit TurnReader(const OnModelText& on_text) : lines_(on_text) {}
+  using TurnInPieces::TurnInPieces;
 
-  // False when nothing more is wanted.
   bool OnEvent(std::string_view data) {
     if (data == "[DONE]") {
-      finished_ = true;
+      SetFinished();
       return false;
     }
     const Json event = Json::parse(data, nullptr, false);
     if (MemberAt(event, "error").is_object()) {
-      error_ = TextAt(event["error"], "message");
-      if (error_.empty()) error_ = "an error without words";
+      Fail(TextAt(event["error"], "message"));
       return false;
     }
     const Json& choices = MemberAt(event, "choices");
     if (!choices.is_array() || choices.empty()) return true;  // E.g. the usage.
     AddDelta(MemberAt(choices[0], "delta"));
     // Some servers end the stream without [DONE].
-    if (MemberAt(choices[0], "finish_reason").is_string()) finished_ = true;
+    if (MemberAt(choices[0], "finish_reason").is_string()) SetFinished();
     return true;
-  }
-
-  [[nodiscard]] bool finished() const { return finished_; }
-
-  absl::StatusOr<Turn> Finish() && {
-    lines_.Finish();
-    if (!error_.empty()) {
-      return MakeError(ErrorCode::kUnavailable,
-                       absl::StrFormat("the model's server says: %s", EscapeForDisplay(error_)));
-    }
-    if (!finished_) {
-      return MakeError(ErrorCode::kUnavailable, "the model's answer broke off");
-    }
-    for (auto& [index, call] : calls_) {
-      if (call.id.empty()) call.id = "call-" + RandomId().substr(0, 12);
-      if (call.arguments_json.empty()) call.arguments_json = "{}";
-      turn_.calls.push_back(std::move(call));
-    }
-    return std::move(turn_);
   }
 
  private:
   void AddDelta(const Json& delta) {
-    const std::string text = TextAt(delta, "content");
-    turn_.text += text;
-    lines_.Add(text);
+    AddText(TextAt(delta, "content"));
     const Json& parts = MemberAt(delta, "tool_calls");
     if (!parts.is_array()) return;
     for (const Json& part : parts) AddCallPart(part);
@@ -134,50 +106,27 @@ class TurnReader {
     call.tool += TextAt(function, "name");
     call.arguments_json += TextAt(function, "arguments");
   }
-
-  TextLines lines_;
-  Turn turn_;
-  std::map<int, ToolCall> calls_;
-  std::string error_;
-  bool finished_ = false;
 };
 
-class OpenAiModel final : public Model {
- public:
-  OpenAiModel(ModelEndpoint endpoint, std::unique_ptr<ModelTransport> transport)
-      : endpoint_(std::move(endpoint)), transport_(std::move(transport)) {}
-
-  absl::StatusOr<Turn> Next(absl::Span<const Message> transcript, absl::Span<const ToolSpec> tools,
-                            std::stop_token stop) override {
-    return StreamTurn<TurnReader>(endpoint_, *transport_, MakeRequest(transcript, tools),
-                                  std::move(stop));
-  }
-
- private:
-  ModelRequest MakeRequest(absl::Span<const Message> transcript,
-                           absl::Span<const ToolSpec> tools) const {
-    const Json body = {{"model", endpoint_.model},
-                       {"stream", true},
-                       {"messages", MessagesJson(transcript)},
-                       {"tools", ToolsJson(tools)}};
-    ModelRequest request{endpoint_.base_url + "/chat/completions",
-                         {"content-type: application/json", "accept: text/event-stream"},
-                         body.dump(-1, ' ', false, Json::error_handler_t::replace)};
-    if (!endpoint_.key.empty()) {
-      request.headers.push_back("authorization: Bearer " + endpoint_.key);
-    }
-    return request;
-  }
-
-  const ModelEndpoint endpoint_;
-  const std::unique_ptr<ModelTransport> transport_;
-};
+ModelRequest WriteRequest(const ModelEndpoint& endpoint, absl::Span<const Message> transcript,
+                          absl::Span<const ToolSpec> tools) {
+  const Json body = {{"model", endpoint.model},
+                     {"stream", true},
+                     {"messages", MessagesJson(transcript)},
+                     {"tools", ToolsJson(tools)}};
+  ModelRequest request{endpoint.base_url + "/chat/completions",
+                       {"content-type: application/json", "accept: text/event-stream"},
+                       body.dump(-1, ' ', false, Json::error_handler_t::replace)};
+  if (!endpoint.key.empty()) request.headers.push_back("authorization: Bearer " + endpoint.key);
+  return request;
+}
 
 }  // namespace
 
 std::unique_ptr<Model> MakeOpenAiModel(ModelEndpoint endpoint,
                                        std::unique_ptr<ModelTransport> transport) {
-  return std::make_unique<OpenAiModel>(std::move(endpoint), std::move(transport));
+  return std::make_unique<StreamedModel<TurnReader>>(std::move(endpoint), std::move(transport),
+                                                     WriteRequest);
 }
 
 }  // namespace cordon::agent
