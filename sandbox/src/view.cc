@@ -13,6 +13,7 @@
 #include "host_rules.h"
 #include "landlock_report.h"
 #include "listed_sockets.h"
+#include "place_memory.h"
 #include "protected_paths.h"
 #include "resolver_files.h"
 #include "unix_socket_table.h"
@@ -29,6 +30,7 @@ namespace {
 
 // What compiling again need not look for again.
 struct ViewMemory {
+  PlaceMemory places;
   WorkspaceIndex index;
   HardLinks hidden_links;
   HardLinks protected_links;
@@ -82,7 +84,7 @@ absl::StatusOr<CompiledView> Compilation::Run(Tier tier, int landlock_abi) {
 
 absl::Status Compilation::Collect(Tier tier) {
   OpenLinkedWorktree();
-  places_ = FindRulePlaces(paths_);
+  places_ = memory_.places.Find(paths_);
   if (tier == Tier::kLandlock) {
     AddHostPlaces(paths_, scratch_, builder_);
   } else {

@@ -62,10 +62,6 @@ void AddHostTop(const PathPolicy& paths, ViewBuilder& builder) {
   for (const RulePlace& place : places) builder.Add(place.path, WishFor(place));
 }
 
-bool DeniesWrite(const PathPolicy& paths, const std::string& path) {
-  return paths.Resolve(Axis::kWrite, path).access != Access::kAllow;
-}
-
 bool IsExplicit(const RulePlace& place) { return !place.is_system && place.path != "/"; }
 
 // Whether the link is in a folder that is shown anyway, and so comes with it.
@@ -102,12 +98,13 @@ std::vector<std::string> Topmost(std::set<std::string> roots, const std::vector<
 
 }  // namespace
 
-std::vector<RulePlace> FindRulePlaces(const PathPolicy& paths) {
+std::vector<RulePlace> FindRulePlaces(const PathPolicy& paths, const std::vector<NodeType>& types) {
   const std::set<std::string> system(SystemPaths().begin(), SystemPaths().end());
   std::vector<RulePlace> places;
-  for (const PathRule& rule : paths.rules()) {
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const PathRule& rule = paths.rules()[i];
     if (!places.empty() && places.back().path == rule.path) continue;
-    RulePlace place = PlaceAt(paths, rule.path, StatusOf(rule.path).type);
+    RulePlace place = PlaceAt(paths, rule.path, types[i]);
     place.is_system = system.contains(rule.path);
     places.push_back(std::move(place));
   }
@@ -128,7 +125,7 @@ void AddRulePlaces(const PathPolicy& paths, const std::vector<RulePlace>& places
       if (place.shown != Shown::kHidden && IsExplicit(place)) {
         not_shown(place.path, "it does not exist");
       }
-      if (DeniesWrite(paths, place.path)) absent.push_back({place.path, place.path});
+      if (place.shown != Shown::kWritable) absent.push_back({place.path, place.path});
     } else if (IsReservedPlace(place.path)) {
       if (place.shown != Shown::kHidden) not_shown(place.path, "the sandbox has its own");
     } else if (place.type == NodeType::kSymlink) {

@@ -29,8 +29,9 @@ struct RulePlace {
   bool is_system = false;
 };
 
-// Sorted by path.
-[[nodiscard]] std::vector<RulePlace> FindRulePlaces(const PathPolicy& paths);
+// Sorted by path. `types` says what is at the path of each of the policy's rules.
+[[nodiscard]] std::vector<RulePlace> FindRulePlaces(const PathPolicy& paths,
+                                                    const std::vector<NodeType>& types);
 
 // Adds them. What cannot be shown is named in `entries`; names that must stay missing go to
 // `absent`.

@@ -127,20 +127,35 @@ absl::Status ResolveHome(ProfileConfig& config) {
   return absl::OkStatus();
 }
 
-// Sets `path` to an access of its own: the fields that stand for it, or a root. Narrows what is
-// there already.
-void NarrowTree(ProfileConfig& config, const std::string& path, Access read, Access write) {
-  const auto narrow = [read, write](Access& own_read, Access& own_write) {
-    own_read = Min(own_read, read);
-    own_write = Min(own_write, write);
-  };
-  if (path == config.workspace_root) return narrow(config.workspace_read, config.workspace_write);
-  if (path == "/") return narrow(config.host_read, config.host_write);
-  for (AdditionalRoot& root : config.additional_roots) {
-    if (root.path == path) return narrow(root.read, root.write);
+class TreeNarrower {
+ public:
+  explicit TreeNarrower(ProfileConfig& config) : config_(config) {
+    for (std::size_t i = 0; i < config.additional_roots.size(); ++i) {
+      root_at_.emplace(config.additional_roots[i].path, i);
+    }
   }
-  config.additional_roots.push_back({.path = path, .read = read, .write = write});
-}
+
+  // Sets `path` to an access of its own: the fields that stand for it, or a root. Narrows what is
+  // there already.
+  void Narrow(const std::string& path, Access read, Access write) {
+    const auto narrow = [read, write](Access& own_read, Access& own_write) {
+      own_read = Min(own_read, read);
+      own_write = Min(own_write, write);
+    };
+    if (path == config_.workspace_root) {
+      return narrow(config_.workspace_read, config_.workspace_write);
+    }
+    if (path == "/") return narrow(config_.host_read, config_.host_write);
+    std::vector<AdditionalRoot>& roots = config_.additional_roots;
+    const auto [at, is_new] = root_at_.emplace(path, roots.size());
+    if (!is_new) return narrow(roots[at->second].read, roots[at->second].write);
+    roots.push_back({.path = path, .read = read, .write = write});
+  }
+
+ private:
+  ProfileConfig& config_;
+  std::map<std::string, std::size_t> root_at_;
+};
 
 // What the fields already say about a path that is named as a root.
 std::optional<AdditionalRoot> FieldsAt(const ProfileConfig& config, const std::string& path) {
@@ -227,14 +242,13 @@ absl::Status CanonicalizeDenies(ProfileConfig& config) {
   absl::StatusOr<std::vector<std::string>> unwritable =
       SplitDenies(config, "deny_write", config.deny_write);
   if (!unwritable.ok()) return unwritable.status();
-  for (const std::string& path : *unreadable) {
-    NarrowTree(config, path, Access::kDeny, Access::kDeny);
-  }
+  TreeNarrower tree(config);
+  for (const std::string& path : *unreadable) tree.Narrow(path, Access::kDeny, Access::kDeny);
   if (unwritable->empty()) return absl::OkStatus();
   // A path that only loses writing keeps the access of reading that it has without this rule.
   const PathPolicy readable(LiteralRules(config), {});
   for (const std::string& path : *unwritable) {
-    NarrowTree(config, path, readable.Resolve(Axis::kRead, path).access, Access::kDeny);
+    tree.Narrow(path, readable.Resolve(Axis::kRead, path).access, Access::kDeny);
   }
   return absl::OkStatus();
 }
