@@ -2,12 +2,13 @@
 """What does a confined command cost, beside a bare one and beside other sandboxes?
 
     tests/bench/bench.py [--build build/release] [--rounds 300] [--quick] [--json FILE] [--svg FILE]
-                         [--only latency,cpu,throughput,memory,growth]
+                         [--only latency,cpu,peak,throughput,memory,growth,policy,egress] [--soak 20000] [--readme]
 
 All rows of a table are measured in one run, in a shuffled order, by one program (spawn_subjects.cc), from the spawn to
 the wait. Read the ratios: numbers depend on the machine and on what else it does. Peers that are not installed are
 skipped with a word. Processor time needs cgroup v1's cpuacct and root (it counts what the kernel does for each); a peer
-is configured as near as it can to the same confinement.
+is configured as near as it can to the same confinement. Peak memory needs cgroup v1's memory controller and counts
+what the kernel holds for a run, too. --readme writes the tables into README.md, with this command beside them.
 """
 
 import argparse
@@ -21,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+import figures
+
 TRUE = "/bin/true"
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -28,10 +31,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 class Subjects:
     """The program that makes the measured calls."""
 
-    def __init__(self, build, cgroup=None):
+    def __init__(self, build, *cgroups):
         def enter():
-            if cgroup:
-                (cgroup / "cgroup.procs").write_text(str(os.getpid()))
+            for cgroup in cgroups:
+                if cgroup.path:
+                    (cgroup.path / "cgroup.procs").write_text(str(os.getpid()))
 
         self.process = subprocess.Popen([build / "tests/bench/bench_spawn_subjects"], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, preexec_fn=enter)
@@ -54,12 +58,12 @@ class Subjects:
 
 
 class Cgroup:
-    """Processor time of everything in it, what the kernel did for it included."""
+    """One of cgroup v1, for what one controller counts; `path` is None where none can be made."""
 
-    def __init__(self):
+    def __init__(self, *controllers):
         self.path = None
-        for base in ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"):
-            path = pathlib.Path(base) / f"cordon-bench-{os.getpid()}"
+        for controller in controllers:
+            path = pathlib.Path("/sys/fs/cgroup") / controller / f"cordon-bench-{os.getpid()}"
             try:
                 path.mkdir()
                 self.path = path
@@ -67,8 +71,8 @@ class Cgroup:
             except OSError:
                 continue
 
-    def microseconds(self):
-        return int((self.path / "cpuacct.usage").read_text()) / 1000
+    def read(self, name):
+        return int((self.path / name).read_text())
 
     def close(self):
         try:
@@ -154,17 +158,37 @@ def measure_latency(subjects, rows, options):
 
 
 def measure_cpu(subjects, rows, cgroup, options):
+    """Microseconds of a run, user and system, the kernel's clean-up included."""
     if not cgroup.path:
         print("processor time: not measured: no cpuacct cgroup can be made here")
         return {}
     result = {}
+    rounds = max(10, options.rounds // 3)
     for name, call in rows.words.items():
         subjects.ask("settle")
-        before = cgroup.microseconds()
-        for _ in range(options.rounds // 3):
+        before = cgroup.read("cpuacct.usage")
+        for _ in range(rounds):
             subjects.number(*call)
         subjects.ask("settle")
-        result[name] = (cgroup.microseconds() - before) / (options.rounds // 3)
+        result[name] = (cgroup.read("cpuacct.usage") - before) / 1000 / rounds
+    return result
+
+
+def measure_peak(subjects, rows, cgroup, options):
+    """KiB that a run needs at most, beyond what the measuring program has."""
+    if not cgroup.path:
+        print("peak memory: not measured: no memory cgroup can be made here")
+        return {}
+    result = {}
+    for name, call in rows.words.items():
+        peaks = []
+        for _ in range(5):
+            subjects.ask("settle")
+            (cgroup.path / "memory.max_usage_in_bytes").write_text("0")
+            before = cgroup.read("memory.usage_in_bytes")
+            subjects.number(*call)
+            peaks.append(cgroup.read("memory.max_usage_in_bytes") - before)
+        result[name] = statistics.median(peaks) / 1024
     return result
 
 
@@ -194,38 +218,36 @@ def resident_kib(pid):
     return 0
 
 
-def launchers():
-    """The launchers that are running, by their name and the file that they were started from."""
-    found = []
-    for entry in pathlib.Path("/proc").glob("[0-9]*/comm"):
+def launcher_of(pid):
+    """The launcher that serves the process: the one that watches it, by its descriptor 4 (launcher_protocol.h)."""
+    for entry in pathlib.Path("/proc").glob("[0-9]*/exe"):
         try:
-            if entry.read_text().strip() == "cordon-launcher":
-                found.append(int(entry.parent.name))
+            watched = (entry.parent / "fdinfo/4").read_text() if "cordon-launcher" in os.readlink(entry) else ""
         except OSError:
             continue
-    return set(found)
+        if f"Pid:\t{pid}\n" in watched:
+            return int(entry.parent.name)
+    return None
 
 
 def measure_memory(build, folder, options):
     """Resident KiB of a launcher and of a sandbox that waits, before and after many runs."""
-    before = launchers()
     subjects = Subjects(build)
     if subjects.ask("executor", "memory", f"{folder}/memory", "ready=1") != "ok":
         subjects.close()
         return {}
     subjects.number("run", "memory")
     subjects.ask("settle")
-    mine = launchers() - before
-    parents = [pid for pid in mine if any(child in mine for child in children_of(pid))]
-    if not parents:
+    launcher = launcher_of(subjects.process.pid)
+    if launcher is None:
+        print("memory: not measured: no launcher was found")
         subjects.close()
         return {}
-    launcher = parents[0]
     result = {"launcher_kib": resident_kib(launcher),
               "waiting_kib": max([resident_kib(pid) for pid in children_of(launcher)], default=0)}
-    for _ in range(options.rounds * 3):
+    result["runs"] = options.soak or options.rounds * 3
+    for _ in range(result["runs"]):
         subjects.number("run", "memory")
-    result["runs"] = options.rounds * 3
     result["launcher_kib_after_runs"] = resident_kib(launcher)
     subjects.close()
     return result
@@ -287,48 +309,51 @@ def measure_growth(build, folder, options):
     return result
 
 
-def print_tables(results):
-    latency = results.get("latency", {})
-    if latency:
-        print(f"\n{'/bin/true':34} {'min us':>8} {'median':>8} {'p95':>8} {'x bare':>7} {'cpu us':>8} "
-              f"{'1 w /s':>7} {'2 w /s':>7}")
-        for name, row in latency.items():
-            cpu = results.get("cpu", {}).get(name)
-            rates = results.get("throughput", {}).get(name, [None, None])
-            rest = [f"{cpu:8.0f}" if cpu else f"{'-':>8}", *(f"{r:7.0f}" if r else f"{'-':>7}" for r in rates)]
-            print(f"{name:34} {row['min_us']:8.0f} {row['median_us']:8.0f} {row['p95_us']:8.0f} {row['x_bare']:7.2f} "
-                  + " ".join(rest))
-    memory = results.get("memory")
-    if memory:
-        print(f"\nresident: launcher {memory['launcher_kib']} KiB, after {memory['runs']} runs "
-              f"{memory['launcher_kib_after_runs']} KiB; a waiting sandbox {memory['waiting_kib']} KiB")
-    for name, steps in results.get("growth", {}).items():
-        print(f"\n{name:44} {'median us':>10} {'ratio':>6}")
-        for size, median, ratio in steps:
-            print(f"{size:>44} {median:10.0f} {ratio:6.2f}")
+def lines_of(build, program, *arguments):
+    path = build / "tests/bench" / program
+    if not path.exists():
+        print(f"{program} is not built: not measured")
+        return []
+    return subprocess.run([path, *map(str, arguments)], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.splitlines()
 
 
-def draw(results, path):
-    """Bars of the medians, on a logarithmic axis, as SVG."""
-    import math
+def measure_policy(options):
+    lines = lines_of(options.build, "bench_policy", max(20, options.rounds))
+    return [[name, int(size), float(us)] for name, size, us in (line.split("\t") for line in lines)]
 
-    rows = sorted(((row["x_bare"], name) for name, row in results["latency"].items()))
-    top = max(10.0, max(x for x, _ in rows) * 1.3)
-    left, width, height = 250, 470, 26
-    scale = width / math.log10(top)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 80}" height="{height * len(rows) + 50}" '
-             'font-family="sans-serif" font-size="13">',
-             '<rect width="100%" height="100%" fill="white"/>',
-             f'<text x="{left}" y="18">/bin/true, median, times a bare posix_spawn (logarithmic)</text>']
-    for at, (x, name) in enumerate(rows):
-        y = 30 + at * height
-        color = "#2a6fb0" if name.startswith("cordon") else "#999999"
-        bar = max(2.0, math.log10(max(x, 1.0)) * scale)
-        parts.append(f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{name}</text>'
-                     f'<rect x="{left}" y="{y}" width="{bar:.0f}" height="{height - 8}" fill="{color}"/>'
-                     f'<text x="{left + bar + 6:.0f}" y="{y + 15}">{x:.2f}</text>')
-    parts.append("</svg>\n")
-    pathlib.Path(path).write_text("\n".join(parts))
+
+def measure(options, results):
+    wanted = options.only.split(",")
+    folder = tempfile.mkdtemp(prefix="cordon-bench-")
+    processor = Cgroup("cpuacct", "cpu,cpuacct")
+    memory = Cgroup("memory")
+    subjects = Subjects(options.build, processor, memory)
+    try:
+        rows = Rows(subjects, folder, options.build)
+        if "latency" in wanted:
+            results["latency"] = measure_latency(subjects, rows, options)
+        if "cpu" in wanted:
+            results["cpu"] = measure_cpu(subjects, rows, processor, options)
+        if "peak" in wanted:
+            results["peak"] = measure_peak(subjects, rows, memory, options)
+        if "throughput" in wanted:
+            results["throughput"] = measure_throughput(subjects, rows, options)
+        subjects.close()
+        if "memory" in wanted:
+            results["memory"] = measure_memory(options.build, folder, options)
+        if "growth" in wanted:
+            results["growth"] = measure_growth(options.build, folder, options)
+        if "policy" in wanted:
+            results["policy"] = measure_policy(options)
+        if "egress" in wanted:
+            results["egress"] = lines_of(options.build, "bench_egress", min(2.0, options.seconds))
+    finally:
+        if subjects.process.poll() is None:
+            subjects.close()
+        processor.close()
+        memory.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main():
@@ -337,39 +362,23 @@ def main():
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each throughput measurement")
     parser.add_argument("--quick", action="store_true", help="smaller growth series")
-    parser.add_argument("--only", default="latency,cpu,throughput,memory,growth")
+    parser.add_argument("--soak", type=int, default=0, help="runs before the launcher's memory is read again")
+    parser.add_argument("--only", default="latency,cpu,peak,throughput,memory,growth,policy,egress")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--svg", type=pathlib.Path)
+    parser.add_argument("--readme", action="store_true", help="write the tables into README.md")
     options = parser.parse_args()
-    wanted = options.only.split(",")
     options.build = options.build.resolve()
-    folder = tempfile.mkdtemp(prefix="cordon-bench-")
-    cgroup = Cgroup()
     results = {"kernel": os.uname().release, "cpus": os.cpu_count(), "rounds": options.rounds, "user": os.geteuid()}
-    subjects = Subjects(options.build, cgroup.path)
-    try:
-        rows = Rows(subjects, folder, options.build)
-        if "latency" in wanted:
-            results["latency"] = measure_latency(subjects, rows, options)
-        if "cpu" in wanted:
-            results["cpu"] = measure_cpu(subjects, rows, cgroup, options)
-        if "throughput" in wanted:
-            results["throughput"] = measure_throughput(subjects, rows, options)
-        subjects.close()
-        if "memory" in wanted:
-            results["memory"] = measure_memory(options.build, folder, options)
-        if "growth" in wanted:
-            results["growth"] = measure_growth(options.build, folder, options)
-    finally:
-        if subjects.process.poll() is None:
-            subjects.close()
-        cgroup.close()
-        shutil.rmtree(folder, ignore_errors=True)
-    print_tables(results)
+    measure(options, results)
+    print("\n".join(figures.tables(results)))
     if options.json:
         options.json.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     if options.svg and "latency" in results:
-        draw(results, options.svg)
+        figures.draw(results, options.svg)
+    if options.readme:
+        command = " ".join(["tests/bench/bench.py", *(a for a in sys.argv[1:] if a != "--readme")])
+        figures.write_readme(results, ROOT / "README.md", command)
 
 
 if __name__ == "__main__":
