@@ -119,7 +119,7 @@ void Relay::Pump(Flow& flow) {
 // False when nothing more can be read now.
 bool Relay::ReadOnce(Flow& flow, std::size_t& budget) {
   const std::size_t want = std::min(flow.chunk, budget);
-  const ssize_t count = Receive(flow.from->fd.get(), shared_.buffer.data(), want);
+  const ssize_t count = Receive(flow.from->fd.get(), shared_.buffer.get(), want);
   if (count < 0 && errno == EAGAIN) {
     flow.from->readable = false;
     return false;
@@ -139,7 +139,7 @@ bool Relay::ReadOnce(Flow& flow, std::size_t& budget) {
   flow.bytes += size;
   if (size < want && !flow.from->hung_up) flow.from->readable = false;
   if (size == flow.chunk) flow.chunk = std::min(flow.chunk * 2, kBufferBytes);
-  Pass(flow, shared_.buffer.data(), size);
+  Pass(flow, shared_.buffer.get(), size);
   return true;
 }
 
@@ -288,7 +288,7 @@ void Relay::Drain() {
 
 void Relay::ReadToDrain() {
   while (drained_ < kMaxDrainedBytes) {
-    const ssize_t count = Receive(client_.fd.get(), shared_.buffer.data(), shared_.buffer.size());
+    const ssize_t count = Receive(client_.fd.get(), shared_.buffer.get(), kBufferBytes);
     if (count < 0 && errno == EAGAIN) return;
     if (count <= 0) return End();
     drained_ += static_cast<std::size_t>(count);

@@ -54,7 +54,8 @@ class Relay {
 
   // What the relays of one loop share.
   struct Shared {
-    std::vector<char> buffer = std::vector<char>(kBufferBytes);
+    // What is not used of it costs no memory.
+    std::unique_ptr<char[]> buffer = std::make_unique_for_overwrite<char[]>(kBufferBytes);
     SplicePipes pipes;
   };
 

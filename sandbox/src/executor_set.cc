@@ -23,7 +23,6 @@
 #include "landlock_report.h"
 #include "namespaces_report.h"
 #include "observed_calls.h"
-#include "resolver_files.h"
 #include "resource_limits.h"
 #include "scratch.h"
 #include "seccomp_filter.h"
@@ -120,8 +119,6 @@ class SandboxExecutorSet final : public ExecutorSet {
     if (!folders.ok()) return folders.status();
     if (HasServedNetwork()) {
       folders->resolver = absl::StrCat(parts_.scratch->path(), "/", name, "/resolver");
-      absl::Status written = WriteResolverFiles(folders->resolver);
-      if (!written.ok()) return written;
     }
     absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor = MakeIn(*folders);
     if (!executor.ok()) (void)parts_.scratch->RemoveExecutorFolders(name);

@@ -59,6 +59,46 @@ std::string PlaceFor(const std::string& path, const std::vector<ViewOp>& ops) {
   return target.ok() ? *target : next;
 }
 
+// Whether the view itself, and nothing of the host's, is around `target`.
+bool IsInOwnFolder(std::string_view target, const std::vector<ViewOp>& ops) {
+  return std::none_of(ops.begin(), ops.end(), [target](const ViewOp& op) {
+    return op.kind == ViewOp::Kind::kBind && op.target != target && IsWithin(target, op.target);
+  });
+}
+
+ViewOp FileOp(std::string target, std::string content) {
+  ViewOp file;
+  file.kind = ViewOp::Kind::kFile;
+  file.target = std::move(target);
+  file.data = std::move(content);
+  file.mode = 0644;
+  return file;
+}
+
+ViewOp BindOp(std::string target, std::string source) {
+  ViewOp bind;
+  bind.kind = ViewOp::Kind::kBind;
+  bind.target = std::move(target);
+  bind.source = std::move(source);
+  bind.read_only = true;
+  bind.executable = false;
+  return bind;
+}
+
+absl::Status WriteFiles(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0755) != 0) {
+    if (errno == EEXIST) return absl::OkStatus();  // By this function, for an earlier command.
+    return MakeErrnoError(errno, absl::StrCat("cannot make ", folder));
+  }
+  const UniqueFd opened(open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!opened.valid()) return MakeErrnoError(errno, absl::StrCat("cannot open ", folder));
+  for (const char* name : kNames) {
+    absl::Status status = WriteFile(opened.get(), name, ContentOf(name));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string NameServiceSwitch(std::string_view host_text) {
@@ -73,34 +113,25 @@ std::string NameServiceSwitch(std::string_view host_text) {
   return text + kHosts;
 }
 
-absl::Status WriteResolverFiles(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0755) != 0) {
-    return MakeErrnoError(errno, absl::StrCat("cannot make ", folder));
-  }
-  const UniqueFd opened(open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!opened.valid()) return MakeErrnoError(errno, absl::StrCat("cannot open ", folder));
+absl::Status ShowResolverFiles(const std::string& folder, std::vector<ViewOp>& ops) {
   for (const char* name : kNames) {
-    absl::Status status = WriteFile(opened.get(), name, ContentOf(name));
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
-void ShowResolverFiles(const std::string& folder, std::vector<ViewOp>& ops) {
-  for (const char* name : kNames) {
-    ViewOp bind;
-    bind.kind = ViewOp::Kind::kBind;
-    bind.target = PlaceFor(JoinPath("/etc", name), ops);
-    bind.source = JoinPath(folder, name);
-    bind.read_only = true;
-    bind.executable = false;
-    // A host without the file, all of whose /etc is shown, has no place for ours either.
-    bind.optional = ShowsAllOf("/etc", ops);
-    std::erase_if(ops, [&bind](const ViewOp& op) { return op.target == bind.target; });
-    ops.push_back(std::move(bind));
+    std::string target = PlaceFor(JoinPath("/etc", name), ops);
+    ViewOp op;
+    if (IsInOwnFolder(target, ops)) {
+      op = FileOp(std::move(target), ContentOf(name));
+    } else {
+      absl::Status written = WriteFiles(folder);
+      if (!written.ok()) return written;
+      op = BindOp(std::move(target), JoinPath(folder, name));
+      // A host without the file, all of whose /etc is shown, has no place for ours either.
+      op.optional = ShowsAllOf("/etc", ops);
+    }
+    std::erase_if(ops, [&op](const ViewOp& other) { return other.target == op.target; });
+    ops.push_back(std::move(op));
   }
   std::stable_sort(ops.begin(), ops.end(),
                    [](const ViewOp& a, const ViewOp& b) { return a.target < b.target; });
+  return absl::OkStatus();
 }
 
 }  // namespace cordon::internal

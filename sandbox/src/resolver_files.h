@@ -17,12 +17,11 @@ namespace cordon::internal {
 // nsswitch.conf(5): `host_text` with only the files and our resolver for host names.
 [[nodiscard]] std::string NameServiceSwitch(std::string_view host_text);
 
-// Makes `folder`, on the host's disk, with resolv.conf, hosts and nsswitch.conf.
-[[nodiscard]] absl::Status WriteResolverFiles(const std::string& folder);
-
-// Shows those of `folder` in /etc instead of the host's. `ops` are in the order of their targets
-// and stay so.
-void ShowResolverFiles(const std::string& folder, std::vector<ViewOp>& ops);
+// Shows our resolv.conf, hosts and nsswitch.conf in /etc instead of the host's: as files of the
+// view's own; where the host's folder is around them, as binds of files in `folder`, which is then
+// made on the host's disk. `ops` are in the order of their targets and stay so. Returns kInternal
+// when the files cannot be written.
+[[nodiscard]] absl::Status ShowResolverFiles(const std::string& folder, std::vector<ViewOp>& ops);
 
 }  // namespace cordon::internal
 

@@ -104,8 +104,9 @@ absl::Status Compilation::Collect(Tier tier) {
 
 absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {
   view_.ops = builder_.Build();
-  if (!scratch_.resolver.empty()) ShowResolverFiles(scratch_.resolver, view_.ops);
-  absl::Status status = MakeMountPoints();
+  absl::Status status;
+  if (!scratch_.resolver.empty()) status = ShowResolverFiles(scratch_.resolver, view_.ops);
+  if (status.ok()) status = MakeMountPoints();
   if (!status.ok()) return status;
   std::erase_if(view_.absent,
                 [this](const AbsentName& name) { return !builder_.IsWritable(name.path); });

@@ -29,7 +29,8 @@ struct ScratchFolders {
   std::string cache;      // XDG_CACHE_HOME and the caches of build tools.
   // The folder of the whole set, hidden where a root of the profile would show it. May be empty.
   std::string all = {};
-  // resolv.conf and the like, shown instead of the host's: resolver_files.h. Empty: the host's are.
+  // A folder that need not exist, for resolv.conf and the like, which are shown instead of the
+  // host's: resolver_files.h. Empty: the host's are.
   std::string resolver = {};
 };
 
