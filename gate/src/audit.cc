@@ -93,6 +93,8 @@ class FileAuditLog final : public AuditLog {
     if (!options_.clock) options_.clock = std::chrono::system_clock::now;
   }
 
+  bool IsDurable() const override { return options_.sync == AuditSync::kEachRecord; }
+
   absl::Status Append(const LogRecord& record) override {
     return WithEnd([&] {
       const ChainLine next = internal::MakeChainLine(end_, record, options_.clock());

@@ -102,10 +102,14 @@ class AdmittedRequest final : public Admitted {
   bool minted_ = false;
 };
 
+bool RequiresLog(const GateOptions& options) {
+  return options.log_required || options.profile.Settings().audit != AuditMode::kOptional;
+}
+
 }  // namespace
 
 Decider::Decider(GateOptions options)
-    : options_(std::move(options)), log_(options_.log, options_.log_required) {}
+    : options_(std::move(options)), log_(options_.log, RequiresLog(options_)) {}
 
 void Decider::AddAuthority(std::shared_ptr<GrantAuthority> authority) {
   const std::lock_guard lock(authorities_mutex_);

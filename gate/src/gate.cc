@@ -106,6 +106,12 @@ absl::StatusOr<std::unique_ptr<Gate>> Gate::Create(GateOptions options) {
   if (options.approval_timeout.count() <= 0) {
     return MakeError(ErrorCode::kInvalidOption, "a gate's approval_timeout must be positive");
   }
+  const bool needs_disk = options.profile.Settings().audit == AuditMode::kDurable;
+  if (needs_disk && options.log != nullptr && !options.log->IsDurable()) {
+    return MakeError(ErrorCode::kInvalidOption,
+                     "the profile's \"audit\" is durable and the gate's log is not; open it with "
+                     "AuditSync::kEachRecord");
+  }
   if (options.rules == nullptr) options.rules = RuleSet::InMemory();
   if (options.approver == nullptr) options.approver = std::make_shared<NoApprover>();
   if (!options.clock) options.clock = std::chrono::steady_clock::now;

@@ -43,6 +43,43 @@ TEST_CASE("a required log that fails refuses, another does not") {
   CHECK(required.questions() == 1);
 }
 
+class DurableLog final : public internal::MemoryLog {
+ public:
+  bool IsDurable() const override { return true; }
+};
+
+void SetAudit(GateBench& bench, AuditMode mode) {
+  ProfileConfig config = bench.options.profile.Settings();
+  config.audit = mode;
+  bench.options.profile = Profile::Create(config).value();
+}
+
+TEST_CASE("a profile that requires a log has nothing admitted without one, or when it fails") {
+  GateBench bench({Yes(), Yes()});
+  SetAudit(bench, AuditMode::kRequired);
+  CHECK(bench.gate().Admit(bench.RequestOf("make"), {}).ok());
+  bench.log.broken = true;
+  CHECK(Is(bench.gate().Admit(bench.RequestOf("make"), {}).status(), ErrorCode::kLogFailed));
+
+  GateBench without({Yes()});
+  without.options.log = nullptr;
+  CHECK(without.gate().Admit(without.RequestOf("make"), {}).ok());
+  GateBench required({Yes()});
+  required.options.log = nullptr;
+  SetAudit(required, AuditMode::kRequired);
+  CHECK(Is(required.gate().Admit(required.RequestOf("make"), {}).status(), ErrorCode::kLogFailed));
+  CHECK(required.questions() == 0);
+}
+
+TEST_CASE("a profile that requires a durable log is not decided about with another") {
+  GateBench bench;
+  SetAudit(bench, AuditMode::kDurable);
+  CHECK(Is(Gate::Create(bench.options).status(), ErrorCode::kInvalidOption));
+  DurableLog durable;
+  bench.options.log = &durable;
+  CHECK(Gate::Create(bench.options).ok());
+}
+
 TEST_CASE("a decision outlives its gate") {
   GateBench bench({Yes()});
   std::unique_ptr<Admitted> admitted;

@@ -30,7 +30,10 @@ std::string RequirementText(const Requirement& requirement) {
 }  // namespace
 
 absl::Status GateLog::Append(LogRecord record) const {
-  if (sink_ == nullptr) return absl::OkStatus();
+  if (sink_ == nullptr) {
+    if (!required_) return absl::OkStatus();
+    return MakeError(ErrorCode::kLogFailed, "an audit log is required, and there is none");
+  }
   absl::Status status = sink_->Append(record);
   if (status.ok() || !required_) return absl::OkStatus();
   if (Is(status, ErrorCode::kLogFailed)) return status;

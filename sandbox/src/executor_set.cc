@@ -212,6 +212,16 @@ absl::Status CheckOptions(const Profile& profile, const ExecutorSetOptions& opti
   if (options.max_executors == 0) {
     return MakeError(ErrorCode::kInvalidOption, "max_executors is mandatory: at least 1");
   }
+  const AuditMode audit = profile.Settings().audit;
+  if (audit != AuditMode::kOptional && options.log == nullptr) {
+    return MakeError(ErrorCode::kInvalidOption,
+                     "the profile's \"audit\" requires an audit log, and there is none");
+  }
+  if (audit == AuditMode::kDurable && !options.log->IsDurable()) {
+    return MakeError(ErrorCode::kInvalidOption,
+                     "the profile's \"audit\" is durable, and the log is not: open it with "
+                     "AuditSync::kEachRecord");
+  }
   return absl::OkStatus();
 }
 

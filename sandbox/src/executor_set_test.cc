@@ -51,6 +51,16 @@ TEST_CASE("a set needs a profile, a scratch root and a maximum") {
   SECTION("no scratch root") { fixture.options.scratch_root.clear(); }
   SECTION("a scratch root that is missing") { fixture.options.scratch_root += "/missing"; }
   SECTION("no maximum") { fixture.options.max_executors = 0; }
+  SECTION("no audit log where the profile requires one") {
+    fixture.config.audit = AuditMode::kRequired;
+    fixture.options.log = nullptr;
+  }
+  SECTION("an audit log that is less durable than the profile requires") {
+    testing::FakeLog log;
+    fixture.config.audit = AuditMode::kDurable;
+    fixture.options.log = &log;
+    CHECK(Is(fixture.Make().status(), ErrorCode::kInvalidOption));
+  }
   CHECK(Is(fixture.Make().status(), ErrorCode::kInvalidOption));
   CHECK(Empty(fixture.scratch()));
 }

@@ -85,6 +85,7 @@ Digest FingerprintOf(const ProfileConfig& config) {
                        ? std::optional<std::uint64_t>(config.limits.cpu_time->count())
                        : std::nullopt);
   AddLimit(hasher, config.limits.file_size_bytes);
+  hasher.Add(static_cast<std::uint64_t>(config.audit));
   hasher.Add(std::uint64_t{GuaranteesToBits(config.required_guarantees)});
   return hasher.Finish();
 }

@@ -60,6 +60,7 @@ absl::Status CheckEnumerators(const ProfileConfig& config) {
   }
   if (config.home > HomeMode::kReal) return Invalid("home", "is no home mode");
   if (config.isolation > Isolation::kUnconfined) return Invalid("isolation", "is no isolation");
+  if (config.audit > AuditMode::kDurable) return Invalid("audit", "is no audit mode");
   return absl::OkStatus();
 }
 

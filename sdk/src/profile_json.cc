@@ -61,6 +61,13 @@ const Enumerators<Isolation>& IsolationNames() {
   return names;
 }
 
+const Enumerators<AuditMode>& AuditNames() {
+  static const Enumerators<AuditMode> names = {{"optional", AuditMode::kOptional},
+                                               {"required", AuditMode::kRequired},
+                                               {"durable", AuditMode::kDurable}};
+  return names;
+}
+
 template <typename T>
 std::string NameIn(const Enumerators<T>& enumerators, T value) {
   for (const auto& [name, candidate] : enumerators) {
@@ -178,6 +185,7 @@ absl::StatusOr<ProfileConfig> ReadProfile(const JsonSource& source, const JsonVa
   ReadPorts(reader, "publish_ports", config.publish_ports);
   ReadStrings(reader, "unix_sockets", CheckAbsolute, config.unix_sockets);
   ReadLimits(reader, source, config.limits);
+  reader.ReadEnum("audit", AuditNames(), config.audit);
   ReadGuarantees(reader, config.required_guarantees);
   if (const absl::Status status = reader.Finish(); !status.ok()) return status;
   if (version.value_or(kFormatVersion) != kFormatVersion) {
@@ -298,6 +306,7 @@ std::string ProfileToJson(const ProfileConfig& config) {
   json["publish_ports"] = config.publish_ports;
   json["unix_sockets"] = config.unix_sockets;
   json["limits"] = LimitsAsJson(config.limits);
+  json["audit"] = NameIn(AuditNames(), config.audit);
   json["required_guarantees"] = GuaranteesAsJson(config.required_guarantees);
   // Names on disk are bytes; what is not UTF-8 cannot be said in JSON and must not throw here.
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;

@@ -71,6 +71,7 @@ ProfileConfig EveryField() {
   config.limits.processes = 7;
   config.limits.cpu_time = std::chrono::milliseconds(1500);
   config.limits.file_size_bytes = 9;
+  config.audit = AuditMode::kDurable;
   config.required_guarantees.resource_limits = true;
   config.required_guarantees.write_boundary = true;
   return config;

@@ -116,6 +116,7 @@ ProfileConfig RestrictFields(const ProfileConfig& base, const ProfileConfig& cei
   result.publish_ports = Intersection(base.publish_ports, ceiling.publish_ports);
   result.unix_sockets = Intersection(base.unix_sockets, ceiling.unix_sockets);
   result.limits = LowerLimits(base.limits, ceiling.limits);
+  result.audit = std::max(base.audit, ceiling.audit);
   result.required_guarantees = GuaranteesFromBits(static_cast<std::uint8_t>(
       GuaranteesToBits(base.required_guarantees) | GuaranteesToBits(ceiling.required_guarantees)));
   return result;

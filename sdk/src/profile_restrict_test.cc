@@ -313,6 +313,7 @@ TEST_CASE("fields take the narrower value, lists that allow are intersected, den
   pair.ceiling.limits.processes = 5;
   pair.ceiling.limits.memory_bytes = 7;
   pair.base.protect_paths = false;
+  pair.ceiling.audit = AuditMode::kRequired;
   pair.ceiling.required_guarantees.resource_limits = true;
   const ProfileConfig settings = pair.Result().Settings();
   CHECK(settings.network == kGated);
@@ -327,6 +328,7 @@ TEST_CASE("fields take the narrower value, lists that allow are intersected, den
   CHECK(settings.limits.processes == 5U);
   CHECK(settings.limits.memory_bytes == 7U);
   CHECK(settings.protect_paths);
+  CHECK(settings.audit == AuditMode::kRequired);
   CHECK(settings.required_guarantees.resource_limits);
 }
 

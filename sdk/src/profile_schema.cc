@@ -121,6 +121,11 @@ std::string ProfileJsonSchema() {
         "file_size_bytes": {"$ref": "#/$defs/limit"}
       }
     },
+    "audit": {
+      "enum": ["optional", "required", "durable"],
+      "default": "optional",
+      "description": "required: nothing runs without an audit log, or when it cannot be written. durable: each record is also on the disk first."
+    },
     "required_guarantees": {
       "type": "array",
       "description": "What must hold, beyond what follows from the other members, or nothing is started.",

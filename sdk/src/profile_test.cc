@@ -61,6 +61,7 @@ TEST_CASE("values that no enumerator has are refused") {
       {"command", [](auto& c) { c.command = static_cast<Access>(255); }},
       {"home", [](auto& c) { c.home = static_cast<HomeMode>(2); }},
       {"isolation", [](auto& c) { c.isolation = static_cast<Isolation>(2); }},
+      {"audit", [](auto& c) { c.audit = static_cast<AuditMode>(3); }},
       {"additional_roots",
        [](auto& c) {
          c.additional_roots = {{"/x", kAllow, static_cast<Access>(7)}};
@@ -279,6 +280,8 @@ TEST_CASE("the fingerprint ignores order and changes with every authority") {
       [](auto& c) { c.limits.processes = 1; },
       [](auto& c) { c.limits.cpu_time = std::chrono::milliseconds(1); },
       [](auto& c) { c.limits.file_size_bytes = 1; },
+      [](auto& c) { c.audit = AuditMode::kRequired; },
+      [](auto& c) { c.audit = AuditMode::kDurable; },
       [](auto& c) { c.required_guarantees.resource_limits = true; },
       [](auto& c) {
         c.ack_unconfined = UnconfinedAcknowledgement::CommandsRunWithMyFullAuthority();

@@ -251,6 +251,28 @@ TEST_CASE("a redirection that the profile denies fails in the command and keeps 
   CHECK(ground.Exists(ground.outside() + "/x"));
 }
 
+TEST_CASE("a profile that requires an audit log starts nothing without one") {
+  const Ground ground;
+  const std::string allowed = CommandProfile(ground, "allow");
+  json profile = json::parse(ground.Read(allowed));
+  const std::string log = ground.root() + "/audit.jsonl";
+  for (const char* mode : {"required", "durable"}) {
+    CAPTURE(mode);
+    Expect(RunText(ground, {"-p", allowed}, "echo ran")).OutIs("ran\n");
+    profile["audit"] = mode;
+    const std::string strict = ground.MakeFile(ground.root() + "/strict.json", profile.dump());
+    Expect(RunText(ground, {"-p", strict}, "echo ran")).NotStarted().Err("--audit");
+    Expect(RunText(ground, {"--ceiling", strict}, "echo ran")).NotStarted().Err("--audit");
+    const std::string nowhere = ground.root() + "/missing/audit.jsonl";
+    Expect(RunText(ground, {"-p", strict, "--audit", nowhere}, "echo ran")).NotStarted();
+    Expect(RunText(ground, {"-p", strict, "--audit", log}, "echo ran")).OutIs("ran\n");
+    Expect(RunCordon(ground, {"audit", "verify", log})).Status(0);
+  }
+  Expect(RunCordon(ground, {"why", "exec", "-p", ground.root() + "/strict.json", "-w",
+                            ground.workspace(), "-c", "ls"}))
+      .Status(0);
+}
+
 TEST_CASE("the command cannot write to the rules that bind it") {
   const Ground ground;
   const std::string rules = ground.PathOf("rules.json");

@@ -53,9 +53,18 @@ bool IsMissing(const std::string& path) {
   return fs::symlink_status(path, error).type() == fs::file_type::not_found;
 }
 
-absl::StatusOr<AuditOptions> AuditOptionsOf(const SessionOptions& options) {
+absl::Status CheckAudit(const SessionOptions& options, const Profile& profile) {
+  if (profile.Settings().audit == AuditMode::kOptional || !options.audit.empty()) {
+    return absl::OkStatus();
+  }
+  return MakeError(ErrorCode::kInvalidOption,
+                   "the profile's \"audit\" requires an audit log: name one with --audit FILE");
+}
+
+absl::StatusOr<AuditOptions> AuditOptionsOf(const SessionOptions& options, const Profile& profile) {
   AuditOptions audit;
-  if (options.audit_sync) audit.sync = AuditSync::kEachRecord;
+  const bool durable = profile.Settings().audit == AuditMode::kDurable;
+  if (options.audit_sync || durable) audit.sync = AuditSync::kEachRecord;
   if (options.audit_rotate.empty()) return audit;
   const auto bytes = ParseSize(options.audit_rotate);
   if (!bytes.ok()) return Annotate(bytes.status(), "--audit-rotate");
@@ -130,8 +139,9 @@ class OpenSession : public Session {
     rules_were_missing_ = !options_.rules.empty() && IsMissing(options_.rules);
     auto rules = OpenSessionRules(options_, profile);
     if (!rules.ok()) return rules.status();
+    if (const auto status = CheckAudit(options_, profile); !status.ok()) return status;
     if (!options_.audit.empty()) {
-      const auto audit_options = AuditOptionsOf(options_);
+      const auto audit_options = AuditOptionsOf(options_, profile);
       if (!audit_options.ok()) return audit_options.status();
       auto log = AuditLog::Open(options_.audit, *audit_options);
       if (!log.ok()) return Annotate(log.status(), "--audit");

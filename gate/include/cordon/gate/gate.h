@@ -31,7 +31,7 @@ struct GateOptions {
   std::shared_ptr<Approver> approver;
   // Borrowed; must outlive the gate. Null: nothing is logged.
   LogSink* log = nullptr;
-  // Refuses (kLogFailed) what cannot be logged.
+  // Refuses (kLogFailed) what cannot be logged, as the profile's `audit` may, too.
   bool log_required = false;
   // Those of the executors whose requests come here; see also `AddAuthority`.
   std::vector<std::shared_ptr<GrantAuthority>> authorities;
@@ -53,7 +53,7 @@ struct Forecast {
 // Safe from any thread. Questions are asked one at a time, in the order in which requests came.
 class Gate : public Admission {
  public:
-  // Returns kInvalidOption for a missing profile, a ttl or timeout that is not positive or a ttl
+  // Returns kInvalidOption for a missing profile, a log that is not as durable as it says, a ttl or timeout that is not positive or a ttl
   // beyond `GrantAuthority::kMaxTtl`.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Gate>> Create(GateOptions options);
 

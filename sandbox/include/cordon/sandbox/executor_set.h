@@ -57,7 +57,8 @@ struct ExecutorSetOptions {
   // at before it goes on, which costs it some microseconds, and says which of the refused paths
   // exist on the host. Refused connections are listed without this.
   bool explain_paths = false;
-  // Borrowed; must outlive the set. Null: nothing is logged.
+  // Borrowed; must outlive the set. Null: nothing is logged, and a profile that requires an audit
+  // log is refused.
   LogSink* log = nullptr;
   // Serves the network of commands whose profile names targets or ports, or gates the network; e.g.
   // `NewEgressProxy` of cordon/net-proxy/proxy.h. Null: a profile that names some is refused, and

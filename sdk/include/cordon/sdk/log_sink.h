@@ -27,6 +27,8 @@ class LogSink {
   // Returns kLogFailed when the record could not be kept; callers that require the log then refuse
   // to go on.
   [[nodiscard]] virtual absl::Status Append(const LogRecord& record) = 0;
+  // Whether what `Append` took survives a crash of the machine.
+  [[nodiscard]] virtual bool IsDurable() const { return false; }
 };
 
 }  // namespace cordon

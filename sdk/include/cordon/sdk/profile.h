@@ -41,6 +41,13 @@ enum class Isolation : std::uint8_t {
   kUnconfined = 1,  // Needs `ack_unconfined`, and Allow for every file and network field.
 };
 
+// Whether commands run without an audit log, and what of it survives the machine.
+enum class AuditMode : std::uint8_t {
+  kOptional = 0,  // Only where the application, or the command line, keeps one.
+  kRequired = 1,  // Nothing is started without one, or when a record of it could not be written.
+  kDurable = 2,   // The same, and each record is on the disk before what it tells of goes on.
+};
+
 // A tree with its own access; nests in any order, the most specific one wins.
 // Execution follows reading, here and in every field; writing is never wider than reading.
 struct AdditionalRoot {
@@ -99,6 +106,8 @@ struct ProfileConfig {
   std::vector<std::uint16_t> publish_ports;   // Inner listeners, reachable from the host.
   std::vector<std::string> unix_sockets;      // Host sockets, by absolute path.
   Limits limits;
+
+  AuditMode audit = AuditMode::kOptional;
 
   // Guarantees that must hold beyond those that follow from the other fields.
   Guarantees required_guarantees;
@@ -166,7 +175,8 @@ class Profile {
 // not resolved again. Both must have the same workspace. Access is the narrower of the two field by
 // field and, for files, path by path: a nested Deny of either survives. Lists that allow (targets,
 // ports, sockets, variables) are intersected, lists that deny are united, limits are the lower of
-// the two, and what needs an acknowledgement needs that of both. Returns kInvalidProfile for
+// the two, what needs an acknowledgement needs that of both, and the audit log is kept as strictly
+// as either says. Returns kInvalidProfile for
 // default-constructed profiles and for different workspaces.
 [[nodiscard]] absl::StatusOr<Profile> Restrict(const Profile& base, const Profile& ceiling);
 
