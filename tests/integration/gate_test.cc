@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "integration/support/command_profile.h"
 #include "integration/support/cordon_run.h"
 #include "integration/support/ground.h"
 #include "integration/support/repository.h"
@@ -13,17 +14,6 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::seconds;
-
-// A profile that gives commands this access.
-std::string CommandProfile(const Ground& ground, const std::string& access) {
-  const CordonRun run = RunCordon(ground, {"profile", "show", "-w", ground.workspace()});
-  json shown = json::parse(run.out, nullptr, false);
-  REQUIRE(shown.is_object());
-  if (shown.contains("profile")) shown = shown["profile"];
-  shown.erase("fingerprint");
-  shown["command"] = access;
-  return ground.MakeFile(ground.root() + "/" + access + ".json", shown.dump());
-}
 
 class RulesGround : public Ground {
  public:
@@ -207,8 +197,7 @@ TEST_CASE("a denied family starts nothing whoever approves") {
 
 // A profile in which commands are allowed and the folder outside is gated.
 std::string GatedOutside(const Ground& ground) {
-  const std::string allowed = CommandProfile(ground, "allow");
-  json profile = json::parse(ground.Read(allowed));
+  json profile = CommandProfileJson(ground, "allow");
   profile["additional_roots"] = {
       {{"path", ground.outside()}, {"read", "gated"}, {"write", "gated"}}};
   return ground.MakeFile(ground.root() + "/outside.json", profile.dump());
@@ -254,7 +243,7 @@ TEST_CASE("a redirection that the profile denies fails in the command and keeps 
 TEST_CASE("a profile that requires an audit log starts nothing without one") {
   const Ground ground;
   const std::string allowed = CommandProfile(ground, "allow");
-  json profile = json::parse(ground.Read(allowed));
+  json profile = CommandProfileJson(ground, "allow");
   const std::string log = ground.root() + "/audit.jsonl";
   for (const char* mode : {"required", "durable"}) {
     CAPTURE(mode);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "integration/support/command_profile.h"
 #include "integration/support/cordon_run.h"
 #include "integration/support/ground.h"
 #include "nlohmann/json.hpp"
@@ -14,15 +15,6 @@ using nlohmann::json;
 
 class KeptGround : public Ground {
  public:
-  KeptGround() {
-    const CordonRun run = RunCordon(*this, {"profile", "show", "-w", workspace()});
-    json shown = json::parse(run.out, nullptr, false);
-    REQUIRE(shown.is_object());
-    if (shown.contains("profile")) shown = shown["profile"];
-    shown.erase("fingerprint");
-    shown["command"] = "gated";
-    profile_ = MakeFile(root() + "/gated.json", shown.dump());
-  }
   [[nodiscard]] std::string rules() const { return root() + "/rules.json"; }
   [[nodiscard]] std::string audit() const { return root() + "/audit.jsonl"; }
   [[nodiscard]] CordonRun Add(Words rule) const {
@@ -40,7 +32,7 @@ class KeptGround : public Ground {
   }
 
  private:
-  std::string profile_;
+  const std::string profile_ = CommandProfile(*this, "gated");
 };
 
 TEST_CASE("a rule for so many uses allows so many runs, and the list says how many are left") {

@@ -3,17 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "integration/support/command_profile.h"
 #include "integration/support/cordon_run.h"
 #include "integration/support/ground.h"
 #include "integration/support/tmux.h"
 #include "integration/support/waiting.h"
-#include "nlohmann/json.hpp"
 #include "support/catch.h"
 
 namespace cordon::test {
 namespace {
 
-using nlohmann::json;
 using std::chrono::seconds;
 
 std::string Quoted(const std::string& word) {
@@ -25,15 +24,6 @@ std::string Quoted(const std::string& word) {
 // A workspace whose commands are gated, and `cordon run` in it.
 class GatedGround : public Ground {
  public:
-  GatedGround() {
-    const CordonRun run = RunCordon(*this, {"profile", "show", "-w", workspace()});
-    json shown = json::parse(run.out, nullptr, false);
-    REQUIRE(shown.is_object());
-    if (shown.contains("profile")) shown = shown["profile"];
-    shown.erase("fingerprint");
-    shown["command"] = "gated";
-    profile_ = MakeFile(root() + "/gated.json", shown.dump());
-  }
   [[nodiscard]] std::string Run(const std::string& text, const std::string& more = "") const {
     return "cd " + Quoted(workspace()) + " && " + Quoted(CordonProgram()) + " run -w " +
            Quoted(workspace()) + " -p " + Quoted(profile_) + " " + more + " --no-tty -c " +
@@ -41,7 +31,7 @@ class GatedGround : public Ground {
   }
 
  private:
-  std::string profile_;
+  const std::string profile_ = CommandProfile(*this, "gated");
 };
 
 bool Holds(const std::string& text, const std::string& part) {
