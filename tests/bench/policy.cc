@@ -1,9 +1,7 @@
 // What deciding costs, and how that grows: microseconds of making a profile, compiling its view,
 // matching stored rules, reading shell text, and issuing and redeeming a grant.
 //
-//   bench_policy [ROUNDS [TEXT]]    one line for each figure whose line begins with TEXT: what it
-//   is,
-//                                   its size, median microseconds
+//   bench_policy [ROUNDS [TEXT]]    what, size, microseconds; of lines that begin with TEXT
 //
 // Processor time, user and system, of the thread; the median of ROUNDS (default 200), in warm
 // caches.
