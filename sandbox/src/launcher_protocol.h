@@ -34,8 +34,8 @@ struct LauncherRequest {
                   // removed. There is no reply.
     kOwnFolder,   // One descriptor: a folder. The name of a folder in it follows this record; it is
                   // removed when the process that is served dies.
-    kMakeNetwork,  // One descriptor: the socket on which the new network's keeper serves
-                   // (network_protocol.h). With `kWithGateway` it has two sides.
+    kMakeNetwork,        // One descriptor: the socket on which the new network's keeper serves
+                         // (network_protocol.h). With `kWithGateway` it has two sides.
     kCheckProcessLimit,  // Whether a plan may have a `process_limit`: no error.
   };
   Kind kind = Kind::kAddPlan;

@@ -53,8 +53,8 @@ struct Forecast {
 // Safe from any thread. Questions are asked one at a time, in the order in which requests came.
 class Gate : public Admission {
  public:
-  // Returns kInvalidOption for a missing profile, a log that is not as durable as it says, a ttl or timeout that is not positive or a ttl
-  // beyond `GrantAuthority::kMaxTtl`.
+  // Returns kInvalidOption for a missing profile, a log that is not as durable as it says, a ttl or
+  // timeout that is not positive or a ttl beyond `GrantAuthority::kMaxTtl`.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Gate>> Create(GateOptions options);
 
   // Makes grants for the executor of `authority` possible; replaces one of the same executor.
