@@ -46,6 +46,7 @@ ProfileConfig UnconfinedConfig(const std::string& workspace) {
 
 TEST_CASE("a set needs a profile, a scratch root and a maximum") {
   const DescriptorGuard guard;
+  testing::FakeLog log;
   SandboxFixture fixture;
   CHECK(Is(ExecutorSet::Create(Profile(), fixture.options).status(), ErrorCode::kInvalidProfile));
   SECTION("no scratch root") { fixture.options.scratch_root.clear(); }
@@ -56,7 +57,6 @@ TEST_CASE("a set needs a profile, a scratch root and a maximum") {
     fixture.options.log = nullptr;
   }
   SECTION("an audit log that is less durable than the profile requires") {
-    testing::FakeLog log;
     fixture.config.audit = AuditMode::kDurable;
     fixture.options.log = &log;
     CHECK(Is(fixture.Make().status(), ErrorCode::kInvalidOption));

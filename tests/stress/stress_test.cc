@@ -285,7 +285,8 @@ TEST_CASE("a host that is killed at any of 20 points leaves nothing running, and
     }
     const auto begin = std::chrono::steady_clock::now();
     host.Signal(SIGKILL);
-    // A thread of the host that is not gone yet keeps its children from coming to this process.
+    // Until its last thread is gone, its children do not come to this process.
+    CHECK(host.Finish({}, kLooking).in_time);
     CHECK(Within(kLooking, [&] { return ProcessesWith(mark).empty() && Survivors().empty(); }));
     const milliseconds took = Since(begin);
     CHECK(took < kAllowed + 10 * PlainDeath(ground));

@@ -113,11 +113,18 @@ Child::Child(std::vector<std::string> argv, const ChildOptions& options) : start
   const std::vector<char*> environment_pointers = Pointers(variables);
   Streams streams = options.on_terminal ? MakeTerminal() : MakePipes();
 
+  UniqueFd executed;
+  UniqueFd not_executed;
+  MakePipe(executed, not_executed);
   pid_ = fork();
   REQUIRE(pid_ >= 0);
   if (pid_ == 0) Become(streams, options, argv_pointers.data(), environment_pointers.data());
   process_.Reset(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   REQUIRE(process_.valid());
+  // Closed by the exec, so that whoever looks at the process next sees the program.
+  not_executed.Reset();
+  pollfd closed = {executed.get(), POLLIN, 0};
+  REQUIRE(poll(&closed, 1, 20'000) == 1);
   input_ = std::move(streams.input);
   output_ = std::move(streams.output);
   errors_ = std::move(streams.errors);
