@@ -23,7 +23,7 @@ struct ChainEnd {
   friend bool operator==(const ChainEnd&, const ChainEnd&) = default;
 };
 
-inline constexpr std::size_t kMaxAuditLineBytes = 1024 * 1024;
+inline constexpr std::size_t kMaxAuditLineBytes = std::size_t{1} << 20;
 
 struct ChainLine {
   std::string line;  // With its newline.
