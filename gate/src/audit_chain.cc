@@ -18,9 +18,9 @@ constexpr std::string_view kLineEnd = "\"}";
 constexpr std::size_t kHashDigits = 64;
 constexpr std::size_t kTailBytes = kHashMember.size() + kHashDigits + kLineEnd.size();
 // Each byte may be escaped as six: these keep a line below `kMaxAuditLineBytes`.
-constexpr std::size_t kMaxFieldBytes = 64 * 1024;
-constexpr std::size_t kMaxFieldsBytes = 96 * 1024;
-constexpr std::size_t kMaxIdBytes = 4 * 1024;
+constexpr std::size_t kMaxFieldBytes = std::size_t{64} * 1024;
+constexpr std::size_t kMaxFieldsBytes = std::size_t{96} * 1024;
+constexpr std::size_t kMaxIdBytes = std::size_t{4} * 1024;
 constexpr std::size_t kMaxFields = 256;
 
 bool IsHash(std::string_view text) {
@@ -35,7 +35,7 @@ absl::Status Invalid(std::string_view what) {
 
 std::string Bounded(std::string_view value, std::size_t& room) {
   const std::size_t limit = std::min(kMaxFieldBytes, room);
-  const std::string kept = ReplaceInvalidUtf8(value.substr(0, limit));
+  std::string kept = ReplaceInvalidUtf8(value.substr(0, limit));
   room -= std::min(room, kept.size());
   if (value.size() <= limit) return kept;
   return kept + "... (" + std::to_string(value.size()) + " bytes)";

@@ -245,7 +245,7 @@ TEST_CASE("eight processes that append 10,000 records leave one intact chain") {
   CHECK(verified.intact);
   const std::size_t rotations = internal::RotatedNumbers(path).size();
   CHECK((rotations > 2) == rotates);
-  CHECK(verified.records == kProcesses * kRecords + rotations);
+  CHECK(verified.records == std::size_t{kProcesses} * kRecords + rotations);
 }
 
 TEST_CASE("what looks like a credential is masked in the log") {

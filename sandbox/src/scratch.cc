@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,9 +27,11 @@ namespace cordon::internal {
 namespace {
 
 constexpr std::string_view kSetPrefix = "cordon-set-";
-// Until it is locked a folder has another name, so that no other set takes it for abandoned.
+// Until it is locked a folder has another name, so that no other set takes it for abandoned. The
+// root is locked shared meanwhile: who has it alone knows that the makers of such folders are dead.
 constexpr std::string_view kNewPrefix = "cordon-new-";
-constexpr std::time_t kNewSeconds = 60;
+constexpr std::time_t kNewSeconds = 60;  // Where the root could not be locked.
+constexpr int kLockTries = 100;          // A millisecond apart.
 constexpr char kLockName[] = "lock";
 constexpr mode_t kPrivate = 0700;
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -132,13 +135,29 @@ UniqueFd TakeLock(int folder) {
   return lock;
 }
 
-void RemoveIfAbandoned(int root, const std::string& name) {
+// Other users may lock a shared root for ever: nothing waits for long, or depends on it.
+UniqueFd LockRoot(int root, int operation) {
+  UniqueFd lock(openat(root, ".", kFolderFlags));
+  if (!lock.valid() || flock(lock.get(), operation | LOCK_NB) != 0) return UniqueFd();
+  return lock;
+}
+
+UniqueFd LockRootForMaking(int root) {
+  for (int i = 0; i < kLockTries; ++i) {
+    UniqueFd lock = LockRoot(root, LOCK_SH);
+    if (lock.valid()) return lock;
+    (void)poll(nullptr, 0, 1);
+  }
+  return UniqueFd();
+}
+
+void RemoveIfAbandoned(int root, const std::string& name, bool nobody_makes_one) {
   const UniqueFd folder = OpenFolder(root, name);
   struct stat status = {};
   if (!folder.valid() || fstat(folder.get(), &status) != 0) return;
   if (status.st_uid != geteuid()) return;
   const bool is_new = name.compare(0, kNewPrefix.size(), kNewPrefix) == 0;
-  if (is_new && std::time(nullptr) - status.st_mtime < kNewSeconds) return;
+  if (is_new && !nobody_makes_one && std::time(nullptr) - status.st_mtime < kNewSeconds) return;
   const UniqueFd lock = TakeLock(folder.get());
   if (!lock.valid()) return;
   // What cannot be removed now is tried again by the next set.
@@ -152,13 +171,17 @@ void RemoveAbandonedSets(int root) {
   if (directory == nullptr) return;
   (void)listing.Release();
   const absl::Cleanup close = [directory] { closedir(directory); };
+  UniqueFd alone = LockRoot(root, LOCK_EX);
   std::vector<std::string> sets;
+  std::vector<std::string> unfinished;
   while (const dirent* entry = readdir(directory)) {
     const std::string_view name = entry->d_name;
-    const bool is_set = name.substr(0, kSetPrefix.size()) == kSetPrefix;
-    if (is_set || name.substr(0, kNewPrefix.size()) == kNewPrefix) sets.emplace_back(name);
+    if (name.substr(0, kSetPrefix.size()) == kSetPrefix) sets.emplace_back(name);
+    if (name.substr(0, kNewPrefix.size()) == kNewPrefix) unfinished.emplace_back(name);
   }
-  for (const std::string& name : sets) RemoveIfAbandoned(root, name);
+  for (const std::string& name : unfinished) RemoveIfAbandoned(root, name, alone.valid());
+  alone.Reset();
+  for (const std::string& name : sets) RemoveIfAbandoned(root, name, false);
 }
 
 absl::StatusOr<std::string> RealPath(const std::string& path) {
@@ -207,6 +230,7 @@ absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(
   UniqueFd root(open(root_path->c_str(), kFolderFlags));
   int error = errno;
   if (root.valid()) RemoveAbandonedSets(root.get());
+  const UniqueFd making = root.valid() ? LockRootForMaking(root.get()) : UniqueFd();
   const std::string id = RandomId();
   const std::string new_name = absl::StrCat(std::string(kNewPrefix), id);
   std::string name = absl::StrCat(std::string(kSetPrefix), id);

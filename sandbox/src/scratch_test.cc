@@ -1,6 +1,7 @@
 #include "scratch.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -180,6 +181,28 @@ TEST_CASE("what a killed process left is removed by the next one, what a living 
   const std::unique_ptr<ScratchFolder> second = Made(root.path());
   CHECK(fs::exists(first->path()));
   CHECK(fs::exists(second->path()));
+}
+
+TEST_CASE(
+    "what was killed while it made its folder leaves it to the next one, not while others make "
+    "theirs") {
+  const TemporaryFolder root;
+  fs::create_directory(root / "cordon-new-unfinished");
+  {
+    const UniqueFd maker(open(root.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(flock(maker.get(), LOCK_SH) == 0);
+    const std::unique_ptr<ScratchFolder> beside = Made(root.path());
+    CHECK(fs::exists(root / "cordon-new-unfinished"));
+  }
+  const std::unique_ptr<ScratchFolder> next = Made(root.path());
+  CHECK_FALSE(fs::exists(root / "cordon-new-unfinished"));
+}
+
+TEST_CASE("a root that somebody has locked is used all the same") {
+  const TemporaryFolder root;
+  const UniqueFd somebody(open(root.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  REQUIRE(flock(somebody.get(), LOCK_EX) == 0);
+  CHECK(fs::exists(Made(root.path())->path()));
 }
 
 TEST_CASE("a link named like a set is neither followed nor removed") {
