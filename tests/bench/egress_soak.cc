@@ -30,7 +30,11 @@ constexpr std::size_t kBlock = 256 * 1024;
 constexpr int kClients = 12;
 constexpr int kLongOnes = 4;
 constexpr std::uint64_t kLongBytes = 64U << 20U;
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::size_t kMayGrowKiB = 512 * 1024;  // Its allocator keeps what was freed.
+#else
 constexpr std::size_t kMayGrowKiB = 8 * 1024;
+#endif
 
 // The sequence twice in a row, so that every block of it is one piece.
 const std::vector<char>& Sequence() {
