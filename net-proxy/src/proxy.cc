@@ -31,6 +31,7 @@ class ServedSession final : public EgressFront {
     return record_->Denials();
   }
   [[nodiscard]] std::vector<NetworkTarget> Used() const override { return record_->Used(); }
+  [[nodiscard]] std::vector<NetworkTarget> Approved() const override { return record_->Approved(); }
   [[nodiscard]] std::vector<NetworkTarget> UsedByAddress() const override {
     core_->loop->RunAndWait([this] {
       session_->CatchUp();

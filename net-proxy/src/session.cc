@@ -276,6 +276,8 @@ void Session::Deny(const NetworkTarget& target, const std::string& reason,
 void Session::MarkUsed(const NetworkTarget& target) {
   if (const auto granted = decisions_.CoveringTarget(target); granted.has_value()) {
     record_->Use(*granted);
+  } else {
+    record_->Approve(target);
   }
 }
 
@@ -286,6 +288,8 @@ void Session::NoteProtocols() {
 void Session::MarkUsedByAddress(const NetworkTarget& target) {
   if (const auto granted = decisions_.CoveringTarget(target); granted.has_value()) {
     record_->UseByAddress(*granted);
+  } else {
+    record_->UseByAddress(target);
   }
 }
 

@@ -34,6 +34,11 @@ void SessionRecord::Use(const NetworkTarget& target) {
   used_.insert(target);
 }
 
+void SessionRecord::Approve(const NetworkTarget& target) {
+  const std::lock_guard lock(mutex_);
+  if (approved_.size() < kMaxTargets) approved_.insert(target);
+}
+
 void SessionRecord::UseByAddress(const NetworkTarget& target) {
   const std::lock_guard lock(mutex_);
   used_by_address_.insert(target);
@@ -55,6 +60,11 @@ std::vector<Denial> SessionRecord::Denials() const {
 std::vector<NetworkTarget> SessionRecord::Used() const {
   const std::lock_guard lock(mutex_);
   return {used_.begin(), used_.end()};
+}
+
+std::vector<NetworkTarget> SessionRecord::Approved() const {
+  const std::lock_guard lock(mutex_);
+  return {approved_.begin(), approved_.end()};
 }
 
 std::vector<NetworkTarget> SessionRecord::UsedByAddress() const {

@@ -25,11 +25,13 @@ class SessionRecord {
   bool Note(const std::string& target, const std::string& reason, const std::string& allow_with);
 
   void Use(const NetworkTarget& target);
+  void Approve(const NetworkTarget& target);
   // A connection to it named no host by itself.
   void UseByAddress(const NetworkTarget& target);
 
   [[nodiscard]] std::vector<Denial> Denials() const;
   [[nodiscard]] std::vector<NetworkTarget> Used() const;
+  [[nodiscard]] std::vector<NetworkTarget> Approved() const;
   [[nodiscard]] std::vector<NetworkTarget> UsedByAddress() const;
 
   static constexpr std::size_t kMaxTargets = 1024;
@@ -42,6 +44,7 @@ class SessionRecord {
   std::map<std::string, Denial> denials_;
   std::uint64_t others_ = 0;
   std::set<NetworkTarget> used_;
+  std::set<NetworkTarget> approved_;
   std::set<NetworkTarget> used_by_address_;
 };
 

@@ -97,10 +97,16 @@ UniqueFd Caller::OpenProcess() const {
   return process;
 }
 
-int Caller::SocketType(int descriptor) const {
+UniqueFd Caller::CopyDescriptor(int descriptor) const {
   const UniqueFd process = OpenProcess();
-  if (!process.valid()) return 0;
-  const UniqueFd copy(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), descriptor, 0)));
+  if (!process.valid()) return UniqueFd();
+  UniqueFd copy(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), descriptor, 0)));
+  if (!copy.valid() && errno == EPERM) is_out_of_reach_ = true;
+  return copy;
+}
+
+int Caller::SocketType(int descriptor) const {
+  const UniqueFd copy = CopyDescriptor(descriptor);
   int type = 0;
   socklen_t size = sizeof type;
   if (!copy.valid() || getsockopt(copy.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0) return 0;

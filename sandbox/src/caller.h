@@ -47,6 +47,8 @@ class Caller {
   [[nodiscard]] UniqueFd OpenDescriptor(int descriptor) const;
   // Whether it is a process of the user that this program acts as.
   [[nodiscard]] bool IsOfThisUser() const;
+  // A copy of its descriptor; invalid when it cannot be reached.
+  [[nodiscard]] UniqueFd CopyDescriptor(int descriptor) const;
   // The type of its socket `descriptor` (SOCK_STREAM, ...); 0 when it is none or cannot be reached.
   [[nodiscard]] int SocketType(int descriptor) const;
 

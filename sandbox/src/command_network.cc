@@ -45,6 +45,13 @@ std::vector<Denial> Since(const std::vector<Denial>& before, std::vector<Denial>
   return now;
 }
 
+// Those that programs look at. Most read only one spelling; SOCKS, which some do not understand, is
+// in none.
+constexpr std::string_view kProxyVariables[] = {"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY",
+                                                "all_proxy", "https_proxy", "http_proxy"};
+// Would send programs past it, where nothing is.
+constexpr std::string_view kExceptions[] = {"NO_PROXY", "no_proxy"};
+
 std::string Texts(const std::vector<NetworkTarget>& targets) {
   return absl::StrJoin(targets, ", ", [](std::string* out, const NetworkTarget& target) {
     absl::StrAppend(out, NetworkTargetText(target));
@@ -65,10 +72,33 @@ CommandNetwork::CommandNetwork(std::shared_ptr<SharedNetwork> shared)
   if (shared_->session != nullptr) refused_before_ = shared_->session->Denials();
 }
 
+CommandNetwork::CommandNetwork(std::unique_ptr<EgressFront> front, std::string_view credential)
+    : is_pooled_(false),
+      session_(nullptr),
+      front_port_(front->port()),
+      proxy_(absl::StrCat("http://", std::string(credential), "@127.0.0.1:", front_port_)) {
+  session_ = std::move(front);
+}
+
+void CommandNetwork::AddVariables(std::vector<std::string>& environment) const {
+  if (proxy_.empty()) return;
+  std::erase_if(environment, [](const std::string& entry) {
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    const auto is_it = [name](std::string_view other) { return name == other; };
+    return std::any_of(std::begin(kProxyVariables), std::end(kProxyVariables), is_it) ||
+           std::any_of(std::begin(kExceptions), std::end(kExceptions), is_it);
+  });
+  for (const std::string_view name : kProxyVariables) {
+    environment.push_back(absl::StrCat(std::string(name), "=", proxy_));
+  }
+  environment.emplace_back("NODE_USE_ENV_PROXY=1");  // Node reads them only when told to.
+}
+
 CommandNetwork::Summary CommandNetwork::Finish() {
   Summary summary;
   const EgressSession* session = shared_ != nullptr ? shared_->session.get() : session_.get();
   if (session != nullptr) {
+    summary.approved = session->Approved();
     summary.denials = Since(refused_before_, session->Denials());
     if (const std::vector<NetworkTarget> used = session->UsedByAddress(); !used.empty()) {
       summary.entries.push_back(
@@ -85,16 +115,17 @@ CommandNetwork::Summary CommandNetwork::Finish() {
 }
 
 CommandNetworks::CommandNetworks(const Profile& profile, std::shared_ptr<Launcher> launcher,
-                                 std::shared_ptr<EgressProxy> proxy, bool is_shared)
+                                 std::shared_ptr<EgressProxy> proxy, NetworkKind kind)
     : plan_(PlanOf(profile)),
       proxy_(std::move(proxy)),
-      is_shared_(is_shared),
+      kind_(kind),
       pool_(std::make_shared<NetworkPool>(
-          std::move(launcher), NeedsGateway(is_shared ? Ungated(plan_) : plan_, proxy_.get()))) {}
+          std::move(launcher),
+          NeedsGateway(kind == NetworkKind::kShared ? Ungated(plan_) : plan_, proxy_.get()))) {}
 
 absl::Status CommandNetworks::Try(
     const std::function<absl::Status(const std::shared_ptr<NetworkNamespaces>&)>& use) {
-  if (is_shared_) {
+  if (kind_ == NetworkKind::kShared) {
     const absl::StatusOr<std::unique_ptr<CommandNetwork>> shared = Join();
     return shared.ok() ? use((*shared)->network()) : shared.status();
   }
@@ -138,8 +169,9 @@ absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::Open(
   EgressPlan plan = plan_;
   plan.execution_id = execution_id;
   plan.targets.insert(plan.targets.end(), granted.begin(), granted.end());
+  if (kind_ == NetworkKind::kFront) return OpenFront(std::move(plan));
   // A network in which something was reachable by a grant is no other command's.
-  const bool is_pooled = granted.empty() && !is_shared_;
+  const bool is_pooled = granted.empty() && kind_ == NetworkKind::kEach;
   absl::StatusOr<std::shared_ptr<NetworkNamespaces>> network =
       is_pooled ? pool_->Take() : pool_->MakeOnce();
   if (!network.ok()) return network.status();
@@ -147,6 +179,14 @@ absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::Open(
   if (!session.ok()) return session.status();
   return std::make_unique<CommandNetwork>(pool_, is_pooled, *std::move(network),
                                           *std::move(session));
+}
+
+absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::OpenFront(EgressPlan plan) {
+  EgressFrontOptions options;
+  options.credential = absl::StrCat("cordon:", RandomId());
+  absl::StatusOr<std::unique_ptr<EgressFront>> front = proxy_->ServeFront(std::move(plan), options);
+  if (!front.ok()) return front.status();
+  return std::make_unique<CommandNetwork>(*std::move(front), options.credential);
 }
 
 }  // namespace cordon::internal

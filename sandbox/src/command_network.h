@@ -1,13 +1,15 @@
 // The network of one command: a network of the executor's while the command has it, and the proxy's
-// session that serves it.
+// session that serves it. In the landlock tier, where it has none, an explicit proxy of its own.
 
 #ifndef CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
 #define CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -40,12 +42,20 @@ class CommandNetwork {
         network_(std::move(network)),
         session_(std::move(session)) {}
   explicit CommandNetwork(std::shared_ptr<SharedNetwork> shared);
+  // `credential` is what `front` asks of its clients.
+  CommandNetwork(std::unique_ptr<EgressFront> front, std::string_view credential);
 
-  // The namespace to start the command in.
+  // To start the command in; null when it has none.
   [[nodiscard]] const std::shared_ptr<NetworkNamespaces>& network() const { return network_; }
+
+  // Of the command's own proxy at the host's 127.0.0.1; 0 when it has none.
+  [[nodiscard]] std::uint16_t front_port() const { return front_port_; }
+  // Puts the variables by which programs find that proxy in the place of others.
+  void AddVariables(std::vector<std::string>& environment) const;
 
   struct Summary {
     std::vector<Denial> denials;
+    std::vector<NetworkTarget> approved;  // While it ran.
     std::vector<ReportEntry> entries;
   };
   // Once, after the end of the whole tree: ends the session and frees the network for another
@@ -59,6 +69,14 @@ class CommandNetwork {
   std::unique_ptr<EgressSession> session_;  // Ends before the network.
   const std::shared_ptr<SharedNetwork> shared_;
   std::vector<Denial> refused_before_;  // In the shared network.
+  const std::uint16_t front_port_ = 0;
+  const std::string proxy_;  // Its URL; empty without.
+};
+
+enum class NetworkKind : std::uint8_t {
+  kEach,    // Each command has one.
+  kShared,  // Those of an executor share one.
+  kFront,   // None, but a proxy that programs are told about.
 };
 
 // Opens the networks of one executor's commands. Safe from any thread.
@@ -66,10 +84,12 @@ class CommandNetworks {
  public:
   // For a profile that `IsServed`, or, when commands share a network, with a null proxy.
   CommandNetworks(const Profile& profile, std::shared_ptr<Launcher> launcher,
-                  std::shared_ptr<EgressProxy> proxy, bool is_shared);
+                  std::shared_ptr<EgressProxy> proxy, NetworkKind kind);
 
   // Begins the first network ahead.
-  [[nodiscard]] absl::Status Prepare() { return is_shared_ ? absl::OkStatus() : pool_->Prepare(); }
+  [[nodiscard]] absl::Status Prepare() {
+    return kind_ == NetworkKind::kEach ? pool_->Prepare() : absl::OkStatus();
+  }
 
   // Calls `use` with the network that the first command without grants will have.
   [[nodiscard]] absl::Status Try(
@@ -89,9 +109,11 @@ class CommandNetworks {
   void Close();
 
  private:
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> OpenFront(EgressPlan plan);
+
   EgressPlan plan_;  // The profile's own.
   const std::shared_ptr<EgressProxy> proxy_;
-  const bool is_shared_;
+  const NetworkKind kind_;
   const std::shared_ptr<NetworkPool> pool_;
   std::mutex mutex_;
   std::shared_ptr<SharedNetwork> shared_;  // Null before the first `Join`.

@@ -162,6 +162,8 @@ void Execution::ObserveLocked(const SpawnEvent& event, UniqueFd listener) {
     GiveUpLocked(Step::kSeccomp, error);
   }
   unobserved_ = UnobservedEntry(error);
+  const bool is_led = context_.network != nullptr && context_.network->front_port() != 0;
+  if (is_led) absl::StrAppend(&unobserved_->detail, "; and no target can be reached");
 }
 
 // What the set-up needs cannot be had here, so that it would never end.
@@ -338,6 +340,10 @@ void Execution::TakeNetworkLocked(RunResult& result) {
   if (context_.network == nullptr) return;
   CommandNetwork::Summary summary = context_.network->Finish();
   result.denials = std::move(summary.denials);
+  for (const NetworkTarget& target : summary.approved) {
+    result.grants.push_back(
+        {GrantClass::kNetworkTarget, absl::StrCat("tcp:", NetworkTargetText(target))});
+  }
   result.report.entries.insert(result.report.entries.end(), summary.entries.begin(),
                                summary.entries.end());
 }

@@ -30,8 +30,10 @@ void AddEntries(const ReadyPlan& plan, CompileReport& report) {
 
 std::unique_ptr<CommandNetworks> NetworksOf(const SandboxExecutor::Parts& parts) {
   if (parts.egress == nullptr && !parts.share_network) return nullptr;
+  NetworkKind kind = parts.share_network ? NetworkKind::kShared : NetworkKind::kEach;
+  if (parts.plan_inputs.tier == Tier::kLandlock) kind = NetworkKind::kFront;
   return std::make_unique<CommandNetworks>(parts.plan_inputs.profile, parts.launcher, parts.egress,
-                                           parts.share_network);
+                                           kind);
 }
 
 }  // namespace
@@ -148,9 +150,11 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   PreparedSpawn spawn;
   spawn.plan.argv = EffectiveArgv(*resolved);
   spawn.plan.environment = parts_.environment;
+  if (*network != nullptr) (*network)->AddVariables(spawn.plan.environment);
   spawn.plan.working_directory = resolved->working_directory;
   spawn.paths = std::move(admission->paths);
-  Observe(*admission, *plan, spawn);
+  Observe(*admission, *plan, *network != nullptr ? (*network)->front_port() : std::uint16_t{0},
+          spawn);
   spawn.context.execution_id = execution_id;
   spawn.context.report = parts_.report;
   AddEntries(*plan, spawn.context.report);
@@ -163,7 +167,7 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
 }
 
 void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan& plan,
-                              PreparedSpawn& spawn) const {
+                              std::uint16_t front_port, PreparedSpawn& spawn) const {
   if (parts_.observer == nullptr) return;
   const PlanInputs& inputs = parts_.plan_inputs;
   ExecutionContext& context = spawn.context;
@@ -174,7 +178,8 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
                           spawn.paths,
                           admission.grants,
                           inputs.tier == Tier::kLandlock,
-                          {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache}});
+                          {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache},
+                          front_port});
   }
   context.handler = context.observation;
   if (inputs.mediates_metadata) {

@@ -45,6 +45,7 @@ struct SetParts {
   ObservedScope observed;
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;
+  bool is_led = false;  // Commands have a proxy of their own, in the landlock tier.
   Variables caller_variables;
   UserIdentity user;
   std::unique_ptr<ScratchFolder> scratch;
@@ -108,6 +109,11 @@ class SandboxExecutorSet final : public ExecutorSet {
            IsServed(parts_.profile);
   }
 
+  // Where commands have no network, a proxy that they are told about.
+  [[nodiscard]] bool HasFront() const {
+    return parts_.options.egress != nullptr && parts_.tier == Tier::kLandlock && parts_.is_led;
+  }
+
   [[nodiscard]] bool SharesNetwork() const {
     return parts_.options.share_network && parts_.tier == Tier::kNamespaces &&
            !Unconfined(parts_.profile) && parts_.profile.Settings().network != Access::kAllow;
@@ -149,7 +155,7 @@ class SandboxExecutorSet final : public ExecutorSet {
     parts.environment =
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
     parts.launcher = parts_.launcher;
-    if (HasServedNetwork()) parts.egress = parts_.options.egress;
+    if (HasServedNetwork() || HasFront()) parts.egress = parts_.options.egress;
     parts.share_network = SharesNetwork();
     parts.log = parts_.options.log;
     const std::shared_ptr<GrantAuthority> authority = parts.authority;
@@ -244,27 +250,32 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   const absl::StatusOr<Tier> tier = ChooseTier(parts.options.backend, host);
   if (!tier.ok()) return tier.status();
   const bool on_host = *tier == Tier::kLandlock;
-  // Without a network of its own there is nothing for a proxy to serve.
-  const bool has_egress = parts.options.egress != nullptr && !on_host;
+  const bool wants_egress = parts.options.egress != nullptr && IsServed(parts.profile);
+  const std::string why_not_led =
+      on_host && wants_egress ? WhyNotLed(host.landlock_abi) : std::string();
+  const bool has_egress = parts.options.egress != nullptr && why_not_led.empty();
   if (parts.options.share_network && on_host) {
     return MakeError(ErrorCode::kUnavailable,
                      "commands can share a network only where they have one, in the namespaces "
                      "tier; leave share_network out");
   }
-  absl::Status status = on_host ? CheckSupportedOnHost(parts.profile) : absl::OkStatus();
+  absl::Status status =
+      on_host ? CheckSupportedOnHost(parts.profile, why_not_led) : absl::OkStatus();
   if (status.ok()) status = CheckSupported(parts.profile, has_egress);
   if (!status.ok()) return status;
   FilterUse use;
   use.on_host = on_host;
-  use.mediated_metadata = on_host && CanObserve();
+  use.mediated_metadata = on_host && ObservationError() == 0;
   use.network = parts.profile.Settings().network == Access::kAllow;
   use.tracing = parts.profile.Settings().ack_tracing.given();
   use.nested_namespaces = parts.profile.Settings().ack_nested_namespaces.given();
+  parts.is_led = on_host && wants_egress && has_egress;
+  use.led_connections = parts.is_led;
   absl::StatusOr<std::string> seccomp = CompileSeccompProgram(use);
   if (!seccomp.ok()) return seccomp.status();
   parts.seccomp_program = *std::move(seccomp);
-  // On the host no socket can be made in the first place.
-  parts.observed.connects = !on_host && parts.profile.Settings().network != Access::kAllow;
+  // On the host no socket can be made in the first place, unless the observer connects it.
+  parts.observed.connects = parts.is_led || (!on_host && !use.network);
   parts.observed.paths = parts.options.explain_paths;
   parts.observed.metadata = use.mediated_metadata;
   parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
@@ -273,7 +284,8 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   parts.limits =
       CompileLimits(limits, on_host ? ProcessBound::kWatch
                                     : BoundInNamespaces(limits, parts.options.scratch_root));
-  parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits, use.mediated_metadata)
+  parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits,
+                                          {use.mediated_metadata, parts.is_led})
                          : NamespacesReport(parts.profile, host, parts.limits, has_egress);
   if (parts.options.share_network && parts.profile.Settings().network != Access::kAllow) {
     parts.report.entries.push_back(

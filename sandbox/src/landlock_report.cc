@@ -1,14 +1,21 @@
 #include "landlock_report.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "claimed_guarantees.h"
 #include "cordon/sdk/status.h"
+#include "landlock_abi.h"
+#include "observer.h"
 
 namespace cordon::internal {
 namespace {
@@ -29,8 +36,13 @@ ReportEntry ProcessEntry() {
           "capabilities, no_new_privs, seccomp"};
 }
 
-ReportEntry NetworkEntry(bool open) {
+ReportEntry NetworkEntry(bool open, bool is_led) {
   if (open) return {"network", FeatureStatus::kUnenforced, "the profile allows the host's network"};
+  if (is_led) {
+    return {"network", FeatureStatus::kEnforced,
+            "Landlock refuses every connection; the supervisor connects to the command's own proxy "
+            "and to nothing else, and that reaches the targets by name and port"};
+  }
   return {"network", FeatureStatus::kEnforced, "no socket can be made, not even for the loopback"};
 }
 
@@ -40,14 +52,31 @@ ReportEntry Narrowed(std::string_view feature, std::string_view detail) {
 
 }  // namespace
 
-absl::Status CheckSupportedOnHost(const Profile& profile) {
+std::string WhyNotLed(int landlock_abi) {
+  if (LandlockNetworkRightsOf(landlock_abi) == 0) return "that needs Linux 6.7";
+  // The command is no descendant of this process (Documentation/admin-guide/LSM/Yama.rst).
+  std::string scope = "0";
+  std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
+  if (scope == "3" || (scope != "0" && geteuid() != 0)) {
+    return "that needs kernel.yama.ptrace_scope=0";
+  }
+  const int error = ObservationError();
+  if (error == EBUSY) return "the calls of this program are observed already";
+  if (error == 0) return "";
+  return absl::StrCat("the kernel gives no notifications of calls: ",
+                      std::generic_category().message(error));
+}
+
+absl::Status CheckSupportedOnHost(const Profile& profile, const std::string& why_not_led) {
   const ProfileConfig& settings = profile.Settings();
   std::vector<std::string> missing;
   if (!settings.unix_sockets.empty()) missing.emplace_back("unix_sockets");
   if (settings.ack_tracing.given()) missing.emplace_back("ack_tracing");
   if (settings.ack_nested_namespaces.given()) missing.emplace_back("ack_nested_namespaces");
   const bool open = settings.network == Access::kAllow;
-  if (!open && !settings.network_targets.empty()) missing.emplace_back("network_targets");
+  if (!open && !why_not_led.empty() && !settings.network_targets.empty()) {
+    missing.push_back(absl::StrCat("network_targets (", why_not_led, ")"));
+  }
   if (!open && !settings.loopback_ports.empty()) missing.emplace_back("loopback_ports");
   if (!open && !settings.publish_ports.empty()) missing.emplace_back("publish_ports");
   if (missing.empty()) return absl::OkStatus();
@@ -59,7 +88,7 @@ absl::Status CheckSupportedOnHost(const Profile& profile) {
 }
 
 CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
-                             const CompiledLimits& limits, bool mediates_metadata) {
+                             const CompiledLimits& limits, const Mediation& mediation) {
   const bool open = profile.Settings().network == Access::kAllow;
   CompileReport report;
   report.backend = std::string(TierName(Tier::kLandlock));
@@ -76,7 +105,7 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
   const std::vector<ReportEntry> fixed = {
       ProcessEntry(),
       {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"},
-      NetworkEntry(open),
+      NetworkEntry(open, mediation.connections),
       Narrowed("unix_sockets",
                "no unix socket can be made but connected pairs: no rule could keep the command "
                "from those of the host"),
@@ -89,7 +118,7 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
       Narrowed("ipc", "System V IPC and message queues are the host's and closed"),
       Narrowed("terminals", "the command cannot make pseudo-terminals"),
       Narrowed("metadata",
-               absl::StrCat(mediates_metadata
+               absl::StrCat(mediation.metadata
                                 ? "the supervisor changes modes, but for the set-id bits, and "
                                   "times of the command's own files where it may write, on local "
                                   "file systems; owners and attributes cannot be changed"
@@ -101,6 +130,14 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
                "a supervisor ends all descendants; one that forks faster than it is found may "
                "outlast the command")};
   report.entries.insert(report.entries.end(), fixed.begin(), fixed.end());
+  if (mediation.connections) {
+    report.entries.push_back(
+        Narrowed("network.programs",
+                 "only programs that use the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY reach "
+                 "targets; nothing can listen, not even at the loopback, and datagrams are closed, "
+                 "so that names "
+                 "that are only looked up are in no list"));
+  }
   report.entries.insert(report.entries.end(), limits.entries.begin(), limits.entries.end());
   return report;
 }

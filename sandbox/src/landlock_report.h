@@ -4,6 +4,7 @@
 #ifndef CORDON_SANDBOX_SRC_LANDLOCK_REPORT_H_
 #define CORDON_SANDBOX_SRC_LANDLOCK_REPORT_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,13 +20,25 @@ namespace cordon::internal {
 // program that supervises it. Every sandboxed profile needs that (`process_boundary`).
 inline constexpr int kLandlockAbiOfTier = 6;
 
-// Returns kUnavailable for what a profile asks that only a view or a network namespace could give.
-[[nodiscard]] absl::Status CheckSupportedOnHost(const Profile& profile);
+// Why no command may have sockets that are connected to a proxy for it; empty when it may. The
+// kernel itself must refuse whatever else they connect to, and let this program connect them.
+[[nodiscard]] std::string WhyNotLed(int landlock_abi);
 
-// The report but for its entries about files. `mediates_metadata`: modes and times are changed for
-// the command (MetadataMediator).
+// Returns kUnavailable for what a profile asks that only a view or a network namespace could give;
+// targets are among that when there is a reason why connections cannot be led to a proxy.
+[[nodiscard]] absl::Status CheckSupportedOnHost(const Profile& profile,
+                                                const std::string& why_not_led);
+
+// What the supervisor does for commands that may not do it themselves.
+struct Mediation {
+  bool metadata = false;     // It changes modes and times (MetadataMediator).
+  bool connections = false;  // It connects sockets to a proxy of the command's own.
+};
+
+// The report but for its entries about files.
 [[nodiscard]] CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
-                                           const CompiledLimits& limits, bool mediates_metadata);
+                                           const CompiledLimits& limits,
+                                           const Mediation& mediation);
 
 // What `rules` mean for files.
 [[nodiscard]] std::vector<ReportEntry> HostFileEntries(const HostRules& rules);

@@ -89,8 +89,9 @@ int ChangeTimes(int object, const MetadataRequest& request) {
 }  // namespace
 
 CallAnswer MetadataMediator::OnCall(const seccomp_notif& call, int listener) {
-  if (also_ != nullptr) (void)also_->OnCall(call, listener);
-  if (!IsMetadataCall(call.data.nr)) return {};
+  CallAnswer answer;
+  if (also_ != nullptr) answer = also_->OnCall(call, listener);
+  if (!IsMetadataCall(call.data.nr)) return answer;
   return {.goes_on = false, .error_number = Perform(Caller(call, listener))};
 }
 

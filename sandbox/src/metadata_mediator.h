@@ -26,7 +26,7 @@ namespace cordon::internal {
 
 class MetadataMediator final : public CallHandler {
  public:
-  // `also` looks at every call first; may be null.
+  // `also` looks at every call first, and answers those that are not about metadata; may be null.
   MetadataMediator(std::shared_ptr<const WritablePlaces> places, std::shared_ptr<CallHandler> also)
       : places_(std::move(places)), also_(std::move(also)) {}
 

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "cordon/sdk/network_target.h"
 #include "directory_reader.h"
-#include "observed_target.h"
 #include "refusal_text.h"
 
 namespace cordon::internal {
@@ -73,36 +73,63 @@ CallAnswer Observation::OnCall(const seccomp_notif& call, int listener) {
   const ObservedCall* const known = FindObservedCall(call.data.nr);
   if (known == nullptr) return {};
   const Caller caller(call, listener);
+  CallAnswer answer;
   if (known->kind == CallKind::kConnect) {
-    OnConnect(caller);
+    answer = OnConnect(caller);
   } else {
     OnPathCall(caller, *known);
   }
   // The first call of all is the launcher's own, which executes the command: nobody looks into that
   // process but root.
   if (caller.is_out_of_reach() && known->kind != CallKind::kExecute) is_blind_ = true;
-  return {};
+  return answer;
 }
 
-void Observation::OnConnect(const Caller& caller) {
+CallAnswer Observation::OnConnect(const Caller& caller) {
   // connect(fd, address, size); sendto(fd, bytes, size, flags, address, size)
   const bool is_send = FindObservedCall(caller.call_number())->name == std::string_view("sendto");
   const int place = is_send ? 4 : 1;
   const ObservedAddress address =
       ReadObservedAddress(caller, caller.argument(place), caller.argument(place + 1));
+  if (inputs_.front_port != 0) return OnConnectOnHost(caller, address);
   switch (address.kind) {
     case ObservedAddress::Kind::kNone:
-      return;
+      return {};
     case ObservedAddress::Kind::kPath:
-      return OnSocketPath(caller, address.text);
+      OnSocketPath(caller, address.text);
+      return {};
     case ObservedAddress::Kind::kInternet:
       break;
   }
-  if (inputs_.profile.Settings().network == Access::kAllow || address.is_inside) return;
+  if (inputs_.profile.Settings().network == Access::kAllow || address.is_inside) return {};
   // A datagram goes nowhere either, but getaddrinfo(3) connects such sockets only to sort
   // addresses.
-  if (caller.SocketType(caller.number(0)) != SOCK_STREAM || !caller.IsWaiting()) return;
+  if (caller.SocketType(caller.number(0)) != SOCK_STREAM || !caller.IsWaiting()) return {};
   OnInternetAddress(address.text);
+  return {};
+}
+
+// No such call ever goes on. What the address says only decides whether the socket is connected to
+// the one place that it may be connected to.
+CallAnswer Observation::OnConnectOnHost(const Caller& caller, const ObservedAddress& address) {
+  constexpr CallAnswer kRefused = {false, EACCES};
+  if (address.kind != ObservedAddress::Kind::kInternet) return kRefused;
+  if (address.loopback_port != inputs_.front_port) {
+    if (!address.is_inside) OnDirectConnect(address.text);
+    return kRefused;
+  }
+  const UniqueFd socket = caller.CopyDescriptor(caller.number(0));
+  if (!socket.valid() || !caller.IsWaiting()) return kRefused;
+  return {false, connections_.Connect(socket.get())};
+}
+
+void Observation::OnDirectConnect(const std::string& target) {
+  refusals_.Add("network", "tcp:" + target, [&target](Denial& denial) {
+    denial.reason =
+        "the landlock tier reaches targets only through the command's proxy "
+        "(HTTPS_PROXY), never by their address";
+    denial.allow_with = "--net " + target;
+  });
 }
 
 void Observation::OnInternetAddress(const std::string& target) {

@@ -1,11 +1,13 @@
 // What one command was refused, found out by looking at its system calls: connections that lead
 // nowhere in the sandbox, sockets and, when asked for, paths. Nothing is decided here; a command
-// that hides from it only keeps its own refusals out of the list.
+// that hides from it only keeps its own refusals out of the list. In the landlock tier its sockets
+// are connected here to its own proxy, and to nothing else.
 
 #ifndef CORDON_SANDBOX_SRC_OBSERVATION_H_
 #define CORDON_SANDBOX_SRC_OBSERVATION_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +20,10 @@
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/profile.h"
+#include "led_connection.h"
 #include "mount_table.h"
 #include "observed_calls.h"
+#include "observed_target.h"
 #include "observer.h"
 #include "refusals.h"
 #include "view_place.h"
@@ -33,13 +37,15 @@ struct ObservationInputs {
   // The command sees the host's own folders, and Landlock ends what it may do in them.
   bool on_host = false;
   std::vector<std::string> own_folders = {};  // On the host, those that are the command's.
+  std::uint16_t front_port = 0;  // On the host, of the command's proxy; 0: it has none.
 };
 
 class Observation final : public CallHandler {
  public:
-  explicit Observation(ObservationInputs inputs) : inputs_(std::move(inputs)) {}
+  explicit Observation(ObservationInputs inputs)
+      : inputs_(std::move(inputs)), connections_(inputs_.front_port) {}
 
-  // Every call goes on.
+  // Every call goes on, but for connects of a command with a proxy of its own.
   CallAnswer OnCall(const seccomp_notif& call, int listener) override;
 
   // Safe from any thread.
@@ -48,9 +54,11 @@ class Observation final : public CallHandler {
   [[nodiscard]] std::optional<ReportEntry> Gap() const;
 
  private:
-  void OnConnect(const Caller& caller);
+  CallAnswer OnConnect(const Caller& caller);
+  CallAnswer OnConnectOnHost(const Caller& caller, const ObservedAddress& address);
   void OnPathCall(const Caller& caller, const ObservedCall& call);
   void OnInternetAddress(const std::string& target);
+  void OnDirectConnect(const std::string& target);
   void OnSocketPath(const Caller& caller, const std::string& path);
   void OnOpen(const std::string& path, std::uint64_t flags);
   void OnRead(const std::string& path);
@@ -75,6 +83,7 @@ class Observation final : public CallHandler {
   const ObservationInputs inputs_;
   UniqueFd root_;
   std::optional<MountTable> mounts_;
+  LedConnections connections_;
   Refusals refusals_;
   std::atomic<bool> is_blind_ = false;
 };

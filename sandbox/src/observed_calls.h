@@ -1,5 +1,5 @@
 // Which system calls of a command the host looks at before they go on, and what their arguments
-// mean. Observation decides nothing: each of these calls always goes on (seccomp_unotify(2)).
+// mean (seccomp_unotify(2)). All of them go on, but for those that connect in the landlock tier.
 
 #ifndef CORDON_SANDBOX_SRC_OBSERVED_CALLS_H_
 #define CORDON_SANDBOX_SRC_OBSERVED_CALLS_H_

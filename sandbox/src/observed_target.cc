@@ -20,9 +20,11 @@ ObservedAddress OfVersion4(in_addr address, in_port_t port) {
   ObservedAddress result;
   result.kind = port == 0 ? ObservedAddress::Kind::kNone : ObservedAddress::Kind::kInternet;
   result.text = absl::StrCat(text, ":", ntohs(port));
+  if (host == INADDR_LOOPBACK) result.loopback_port = ntohs(port);
   constexpr std::uint32_t kProxyNet = 0xc6120000;  // 198.18.0.0/15
-  result.is_inside =
-      host == INADDR_ANY || host >> 24 == IN_LOOPBACKNET || (host & 0xfffe0000) == kProxyNet;
+  constexpr std::uint32_t kOwn = 0xc0000001;       // kSandboxAddress of cordon/sdk/egress.h
+  result.is_inside = host == INADDR_ANY || host == kOwn || host >> 24 == IN_LOOPBACKNET ||
+                     (host & 0xfffe0000) == kProxyNet;
   return result;
 }
 

@@ -67,30 +67,30 @@ void Give(const CallAnswer& answer, int listener, std::uint64_t id) {
   (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
-// A filter that allows everything, for the calling thread.
-bool TakeListener() {
+// A filter that allows everything, for the calling thread. Returns 0 or an errno.
+int TakeListener() {
   sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
   const sock_fprog program = {1, &allow};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
   const UniqueFd listener(static_cast<int>(
       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program)));
-  return listener.valid();
+  return listener.valid() ? 0 : errno;
 }
 
 }  // namespace
 
-bool CanObserve() {
-  static const bool can = [] {
-    bool has_listener = false;
+int ObservationError() {
+  static const int kept = [] {
+    int error = 0;
     const AllSignalsBlocked blocked;
     try {
-      std::thread([&has_listener] { has_listener = TakeListener(); }).join();
-    } catch (const std::system_error&) {
-      return false;
+      std::thread([&error] { error = TakeListener(); }).join();
+    } catch (const std::system_error& refused) {
+      return refused.code().value();
     }
-    return has_listener;
+    return error;
   }();
-  return can;
+  return kept;
 }
 
 ObserverWatch::~ObserverWatch() { observer_->Forget(listener_); }

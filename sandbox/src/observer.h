@@ -35,9 +35,10 @@ class CallHandler {
   virtual CallAnswer OnCall(const seccomp_notif& call, int listener) = 0;
 };
 
-// Whether a command can be given a listener here: there is at most one for a process, so not where
-// this program is observed itself. Tried once, in a thread that is thrown away.
-[[nodiscard]] bool CanObserve();
+// The errno with which a command is refused a listener here: EBUSY where this program is observed
+// itself, since there is at most one for a process. 0 when it can have one. Tried once, in a thread
+// that is thrown away.
+[[nodiscard]] int ObservationError();
 
 class Observer;
 

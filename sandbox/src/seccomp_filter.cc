@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
@@ -100,6 +101,11 @@ class FilterWriter {
 
   // What is set here stands, whatever the lists for every tier say.
   void SetForHost() {
+    if (use_.led_connections) {
+      for (const RefusedCall& call : RefusedWhenLed()) Set(call.name, Refuse(call.error_number));
+      for (const CheckedCall& call : CheckedWhenLed()) Set(call.name, Check(call.check));
+      for (const auto& [number, verdict] : verdicts_) decided_.insert(number);
+    }
     for (const RefusedCall& call : RefusedOnHost()) Set(call.name, Refuse(call.error_number));
     for (const CheckedCall& call : CheckedOnHost()) Set(call.name, Check(call.check));
     if (use_.mediated_metadata) return;
@@ -142,6 +148,14 @@ class FilterWriter {
         return CheckOneOf(1, kTypingIoctls, refused_, allow_);
       case ArgumentCheck::kNetworkSocket:
         return use_.network ? CheckSocket(Refuse(EACCES)) : Refuse(EACCES);
+      case ArgumentCheck::kTcpSocket:
+        return CheckTcpSocket();
+      case ArgumentCheck::kPlainSend:
+        return RefuseBits(3, MSG_FASTOPEN);
+      case ArgumentCheck::kPlainMessage:
+        return RefuseBits(2, MSG_FASTOPEN);
+      case ArgumentCheck::kPlainOption:
+        return CheckPlainOption();
       case ArgumentCheck::kBoundPair: {
         Label type = writer_.Branch(BPF_JEQ, SOCK_DGRAM, Refuse(EACCES), allow_);
         type = writer_.Load(ArgumentOffset(1), writer_.And(kSocketTypeMask, type));
@@ -213,6 +227,34 @@ class FilterWriter {
     family = writer_.Branch(BPF_JEQ, AF_INET, type, family);
     family = writer_.Branch(BPF_JEQ, AF_UNIX, local, family);
     return writer_.Load(ArgumentOffset(0), family);
+  }
+
+  Label CheckTcpSocket() {
+    const Label closed = Refuse(EACCES);
+    constexpr std::uint32_t kProtocols[] = {0, IPPROTO_TCP};
+    Label type = writer_.Branch(BPF_JEQ, SOCK_STREAM,
+                                CheckOneOf(2, kProtocols, allow_, Refuse(EPROTONOSUPPORT)), closed);
+    type = writer_.Load(ArgumentOffset(1), writer_.And(kSocketTypeMask, type));
+    constexpr std::uint32_t kFamilies[] = {AF_INET, AF_INET6};
+    return CheckOneOf(0, kFamilies, type, closed);
+  }
+
+  // Of IP what says nothing about the way of a packet: a source route (IP_OPTIONS) or a device
+  // takes it past the address that the socket was connected to.
+  Label CheckPlainOption() {
+    constexpr std::uint32_t kDevice[] = {SO_BINDTODEVICE, SO_BINDTOIFINDEX};
+    constexpr std::uint32_t kOtherKind[] = {TCP_ULP};
+    constexpr std::uint32_t kOfIp[] = {IP_TOS, IP_TTL, IP_MTU_DISCOVER, IP_RECVERR,
+                                       IP_BIND_ADDRESS_NO_PORT};
+    constexpr std::uint32_t kOfIpv6[] = {IPV6_V6ONLY, IPV6_UNICAST_HOPS, IPV6_TCLASS,
+                                         IPV6_MTU_DISCOVER, IPV6_RECVERR};
+    Label level =
+        writer_.Branch(BPF_JEQ, SOL_SOCKET, CheckOneOf(2, kDevice, refused_, allow_), refused_);
+    level =
+        writer_.Branch(BPF_JEQ, IPPROTO_TCP, CheckOneOf(2, kOtherKind, refused_, allow_), level);
+    level = writer_.Branch(BPF_JEQ, IPPROTO_IP, CheckOneOf(2, kOfIp, allow_, refused_), level);
+    level = writer_.Branch(BPF_JEQ, IPPROTO_IPV6, CheckOneOf(2, kOfIpv6, allow_, refused_), level);
+    return writer_.Load(ArgumentOffset(1), level);
   }
 
   // Neighbouring numbers with one verdict are one range; what lies between is unknown.

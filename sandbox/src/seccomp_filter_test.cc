@@ -4,6 +4,8 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -384,6 +386,54 @@ TEST_CASE("on the host's own ground the filter closes what Landlock does not cov
     CHECK(open.Decide("socket", {AF_INET6, SOCK_DGRAM, 0}) == kAllow);
     CHECK(open.Decide("socket", {AF_UNIX, SOCK_STREAM, 0}) == Errno(EACCES));
     CHECK(open.Decide("socket", {AF_VSOCK, SOCK_STREAM, 0}) == Errno(EAFNOSUPPORT));
+  }
+}
+
+TEST_CASE("where connections are led the filter leaves nothing but TCP and connect(2)") {
+  for (const std::uint32_t architecture : kArchitectures) {
+    FilterUse use;
+    use.on_host = true;
+    use.led_connections = true;
+    const Filter filter(architecture, use);
+    for (const std::uint64_t family : {AF_INET, AF_INET6}) {
+      CHECK(filter.Decide("socket", {family, SOCK_STREAM | SOCK_CLOEXEC, 0}) == kAllow);
+      CHECK(filter.Decide("socket", {family, SOCK_STREAM, IPPROTO_TCP}) == kAllow);
+      constexpr std::uint64_t kMultipath = 262;  // IPPROTO_MPTCP, which Landlock does not see
+      for (const std::uint64_t protocol : {kMultipath, std::uint64_t{132}, std::uint64_t{256}}) {
+        CHECK(filter.Decide("socket", {family, SOCK_STREAM, protocol}) == Errno(EPROTONOSUPPORT));
+      }
+      for (const std::uint64_t type : {SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET, SOCK_DCCP}) {
+        CHECK(filter.Decide("socket", {family, type, 0}) == Errno(EACCES));
+      }
+    }
+    for (const std::uint64_t family : {AF_UNIX, AF_NETLINK, AF_VSOCK, AF_PACKET, 43 /* SMC */}) {
+      CHECK(filter.Decide("socket", {family, SOCK_STREAM, 0}) == Errno(EACCES));
+    }
+    CHECK(filter.Decide("connect") == kAllow);
+    CHECK(filter.Decide("bind") == Errno(EACCES));
+    CHECK(filter.Decide("listen") == Errno(EACCES));
+    CHECK(filter.Decide("sendto", {3, 0, 0, MSG_NOSIGNAL}) == kAllow);
+    CHECK(filter.Decide("sendto", {3, 0, 0, MSG_FASTOPEN | MSG_NOSIGNAL}) == Errno(EPERM));
+    CHECK(filter.Decide("sendmsg", {3, 0, MSG_NOSIGNAL}) == kAllow);
+    CHECK(filter.Decide("sendmsg", {3, 0, MSG_FASTOPEN}) == Errno(EPERM));
+    CHECK(filter.Decide("sendmmsg", {3, 0, 1, MSG_FASTOPEN}) == Errno(EPERM));
+    CHECK(filter.Decide("setsockopt", {3, IPPROTO_TCP, TCP_NODELAY}) == kAllow);
+    CHECK(filter.Decide("setsockopt", {3, SOL_SOCKET, TCP_ULP}) == kAllow);
+    CHECK(filter.Decide("setsockopt", {3, IPPROTO_TCP, TCP_ULP}) == Errno(EPERM));
+    // What leads packets past the address of the connection.
+    CHECK(filter.Decide("setsockopt", {3, SOL_SOCKET, SO_KEEPALIVE}) == kAllow);
+    CHECK(filter.Decide("setsockopt", {3, SOL_SOCKET, SO_BINDTODEVICE}) == Errno(EPERM));
+    CHECK(filter.Decide("setsockopt", {3, SOL_SOCKET, SO_BINDTOIFINDEX}) == Errno(EPERM));
+    CHECK(filter.Decide("setsockopt", {3, IPPROTO_IP, IP_TOS}) == kAllow);
+    CHECK(filter.Decide("setsockopt", {3, IPPROTO_IP, IP_OPTIONS}) == Errno(EPERM));
+    CHECK(filter.Decide("setsockopt", {3, IPPROTO_IP, IP_ADD_MEMBERSHIP}) == Errno(EPERM));
+    CHECK(filter.Decide("setsockopt", {3, IPPROTO_IPV6, IPV6_V6ONLY}) == kAllow);
+    CHECK(filter.Decide("setsockopt", {3, IPPROTO_IPV6, IPV6_RTHDR}) == Errno(EPERM));
+    CHECK(filter.Decide("setsockopt", {3, IPPROTO_UDP, 1}) == Errno(EPERM));
+    // The rest is as without.
+    CHECK(filter.Decide("fchmodat") == Errno(EPERM));
+    CHECK(filter.Decide("io_uring_setup") == Errno(EPERM));
+    CHECK(filter.Decide("openat") == kAllow);
   }
 }
 

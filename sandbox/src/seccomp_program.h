@@ -24,6 +24,9 @@ struct FilterUse {
   // Not with `on_host`: user namespaces, and pid, network and ipc namespaces and other roots
   // inside of them. Mounting stays closed, so that no view is ever changed.
   bool nested_namespaces = false;
+  // With `on_host`: only sockets of TCP may be made, and none of them listens or is connected by
+  // anything but connect(2), which Landlock refuses: see led_connection.h.
+  bool led_connections = false;
 
   friend bool operator==(const FilterUse&, const FilterUse&) = default;
 };

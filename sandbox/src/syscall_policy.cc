@@ -149,6 +149,19 @@ constexpr CheckedCall kCheckedOnHost[] = {
     {"ioprio_set", ArgumentCheck::kOwnIoPriority},
 };
 
+constexpr RefusedCall kRefusedWhenLed[] = {
+    // A listener would be in the host's network.
+    {"bind", EACCES}, {"listen", EACCES},
+};
+
+constexpr CheckedCall kCheckedWhenLed[] = {
+    {"socket", ArgumentCheck::kTcpSocket},
+    {"sendto", ArgumentCheck::kPlainSend},
+    {"sendmsg", ArgumentCheck::kPlainMessage},
+    {"sendmmsg", ArgumentCheck::kPlainSend},
+    {"setsockopt", ArgumentCheck::kPlainOption},
+};
+
 constexpr const char* kMetadata[] = {
     "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat", "utime",
     "utimes", "futimesat", "utimensat",
@@ -183,6 +196,8 @@ std::span<const RefusedCall> RefusedCalls() { return kRefused; }
 std::span<const CheckedCall> CheckedCalls() { return kChecked; }
 std::span<const RefusedCall> RefusedOnHost() { return kRefusedOnHost; }
 std::span<const CheckedCall> CheckedOnHost() { return kCheckedOnHost; }
+std::span<const RefusedCall> RefusedWhenLed() { return kRefusedWhenLed; }
+std::span<const CheckedCall> CheckedWhenLed() { return kCheckedWhenLed; }
 std::span<const char* const> MetadataCalls() { return kMetadata; }
 std::span<const char* const> TracingCalls() { return kTracing; }
 std::span<const char* const> NestedNamespaceCalls() { return kNestedNamespaces; }

@@ -20,6 +20,11 @@ enum class ArgumentCheck {
   // Where nothing but rules stands between the command and the host (the landlock tier):
   kNetworkSocket,  // As kSocket without unix: connect(2) to a host's socket could not be told
                    // apart.
+  kTcpSocket,      // TCP over IP alone.
+  kPlainSend,      // Argument 3: no MSG_FASTOPEN, which connects.
+  kPlainMessage,   // Argument 2: the same.
+  kPlainOption,    // setsockopt(2) that neither turns a TCP socket into another kind (TCP_ULP) nor
+                   // leads its packets elsewhere.
   kBoundPair,      // unix pairs of which neither end can be given another address.
   kOwnProcess,     // Argument 0, a process, is 0: the caller itself.
   kOwnPriority,    // setpriority(2) of the caller or its process group.
@@ -45,6 +50,9 @@ struct RefusedCall {
 // and network, and Landlock covers neither the metadata of files nor unix sockets by path.
 [[nodiscard]] std::span<const RefusedCall> RefusedOnHost();
 [[nodiscard]] std::span<const CheckedCall> CheckedOnHost();
+// What is decided differently again where connections are led to a proxy (led_connection.h).
+[[nodiscard]] std::span<const RefusedCall> RefusedWhenLed();
+[[nodiscard]] std::span<const CheckedCall> CheckedWhenLed();
 // Those that change the mode, owner or times of a file.
 [[nodiscard]] std::span<const char* const> MetadataCalls();
 

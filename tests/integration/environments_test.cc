@@ -154,6 +154,14 @@ TEST_CASE("inside of itself the landlock tier is taken, and the outer policy hol
   for (const std::string& word : NestedOptions()) outer += " " + word;
   ExpectHeld(host, host.RunBehind(outer + " --"));
   CHECK(host.Report()["backend"] == "landlock");
+  // There the calls are looked at by the outer one, so that no connection could be led anywhere.
+  const Ended named =
+      host.RunUnconfined(CordonProgram() + " run --read " + folder + " -- " + CordonProgram() +
+                         " run --net granted.test:80 -- echo started");
+  INFO(named.out << named.err);
+  CHECK(named.status == 125);
+  CHECK(named.out.empty());
+  CHECK(Has(named.err, "observed already"));
 }
 
 }  // namespace

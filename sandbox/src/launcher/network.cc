@@ -205,9 +205,11 @@ class Keeper {
     if (!made.ok()) return made;
     const int refused = MakeTransparent(made.get(), request.family == kFamilyInet6);
     if (refused != 0) return Fd(-refused);
+    if (every_port_is_led_) return made;
     const int error =
         LeadEveryPortTo(internal::kEveryPortListener, kGatewayEnd.index, kGatewayAddress);
-    return error == 0 || error == EEXIST ? static_cast<Fd&&>(made) : Fd(-error);
+    every_port_is_led_ = error == 0;
+    return error == 0 ? static_cast<Fd&&>(made) : Fd(-error);
   }
 
   int AddRoute(const NetworkRequest& request) {
@@ -231,6 +233,7 @@ class Keeper {
   RouteSocket sandbox_routes_;
   RouteSocket gateway_routes_;
   bool in_gateway_ = false;
+  bool every_port_is_led_ = false;
 };
 
 }  // namespace

@@ -75,6 +75,7 @@ class LeavingSession final : public EgressFront {
   absl::Status Revoke(const NetworkTarget& target) override { return session_->Revoke(target); }
   std::vector<Denial> Denials() const override { return session_->Denials(); }
   std::vector<NetworkTarget> Used() const override { return session_->Used(); }
+  std::vector<NetworkTarget> Approved() const override { return session_->Approved(); }
   std::vector<NetworkTarget> UsedByAddress() const override { return session_->UsedByAddress(); }
   std::uint16_t port() const override { return port_; }
 

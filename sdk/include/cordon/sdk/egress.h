@@ -124,8 +124,11 @@ class EgressSession {
   // The targets of the plan to which a connection was made so far, for the report.
   [[nodiscard]] virtual std::vector<NetworkTarget> Used() const = 0;
 
-  // Those of `Used` that had a connection whose first bytes named no host (neither TLS nor HTTP),
-  // so that only its address bound it. The report says so.
+  // Beyond the plan: what the authorizer allowed, and a connection was made to.
+  [[nodiscard]] virtual std::vector<NetworkTarget> Approved() const { return {}; }
+
+  // Those of `Used` and `Approved` that had a connection whose first bytes named no host (neither
+  // TLS nor HTTP), so that only its address bound it. The report says so.
   [[nodiscard]] virtual std::vector<NetworkTarget> UsedByAddress() const { return {}; }
 };
 
