@@ -105,6 +105,15 @@ UniqueFd Caller::CopyDescriptor(int descriptor) const {
   return copy;
 }
 
+int Caller::Give(int descriptor, bool close_on_exec) const {
+  seccomp_notif_addfd given = {};
+  given.id = call_.id;
+  given.srcfd = static_cast<std::uint32_t>(descriptor);
+  given.newfd_flags = close_on_exec ? O_CLOEXEC : 0;
+  const int number = ioctl(listener_, SECCOMP_IOCTL_NOTIF_ADDFD, &given);
+  return number >= 0 ? number : -errno;
+}
+
 int Caller::SocketType(int descriptor) const {
   const UniqueFd copy = CopyDescriptor(descriptor);
   int type = 0;

@@ -21,6 +21,8 @@ class Caller {
   // Both are borrowed.
   Caller(const seccomp_notif& call, int listener) : call_(call), listener_(listener) {}
 
+  // Its id as a thread.
+  [[nodiscard]] pid_t thread() const { return id(); }
   [[nodiscard]] int call_number() const { return call_.data.nr; }
   [[nodiscard]] std::uint64_t argument(int place) const { return call_.data.args[place]; }
   // As the kernel takes an `int`.
@@ -47,8 +49,12 @@ class Caller {
   [[nodiscard]] UniqueFd OpenDescriptor(int descriptor) const;
   // Whether it is a process of the user that this program acts as.
   [[nodiscard]] bool IsOfThisUser() const;
-  // A copy of its descriptor; invalid when it cannot be reached.
+  // A copy of its `descriptor`, as pidfd_getfd(2) makes it; invalid when there is none or it cannot
+  // be reached.
   [[nodiscard]] UniqueFd CopyDescriptor(int descriptor) const;
+  // Gives it a copy of `descriptor` (borrowed), and returns the number that this has there, or a
+  // negative errno.
+  [[nodiscard]] int Give(int descriptor, bool close_on_exec) const;
   // The type of its socket `descriptor` (SOCK_STREAM, ...); 0 when it is none or cannot be reached.
   [[nodiscard]] int SocketType(int descriptor) const;
 

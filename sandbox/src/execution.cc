@@ -83,7 +83,9 @@ void MarkUnproved(RunResult& result) {
 Execution::Execution(SpawnedSandbox spawned, ExecutionContext context)
     : spawned_(std::move(spawned)),
       end_patience_(context.end_patience),
-      context_(std::move(context)) {}
+      context_(std::move(context)) {
+  if (context_.tree != nullptr) context_.tree->Begin(exit_fd());
+}
 
 Execution::~Execution() { (void)Close(); }
 
@@ -330,6 +332,7 @@ void Execution::SettleLocked() {
   watch_.reset();
   terminal_.Reset();
   context_.handler.reset();
+  context_.tree.reset();
   context_.observation.reset();
   context_.plan = {};
   context_.network.reset();

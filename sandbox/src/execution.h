@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "command_network.h"
+#include "command_tree.h"
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/log_sink.h"
 #include "deadline_poll.h"
@@ -37,6 +38,7 @@ struct ExecutionContext {
   // Both null when the plan watches nothing.
   std::shared_ptr<Observer> observer;
   std::shared_ptr<CallHandler> handler;
+  std::shared_ptr<CommandTree> tree;         // Told when there is one; may be null.
   std::shared_ptr<Observation> observation;  // Null when refusals are not listed.
   LogSink* log = nullptr;                    // Borrowed.
   // For the end of a tree that was killed. It takes milliseconds; minutes would hide a fault.

@@ -10,9 +10,11 @@
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/status.h"
+#include "handler_chain.h"
 #include "metadata_mediator.h"
 #include "output_pump.h"
 #include "process.h"
+#include "process_files.h"
 
 namespace cordon::internal {
 namespace {
@@ -181,10 +183,14 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
                           {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache},
                           front_port});
   }
-  context.handler = context.observation;
-  if (inputs.mediates_metadata) {
-    context.handler = std::make_shared<MetadataMediator>(plan.view->writable, context.observation);
+  const auto chain = std::make_shared<HandlerChain>();
+  if (context.observation != nullptr) chain->Add(context.observation);
+  if (inputs.mediates) {
+    context.tree = std::make_shared<CommandTree>();
+    chain->Add(std::make_shared<MetadataMediator>(plan.view->writable));
+    chain->Add(std::make_shared<ProcessFiles>(context.tree));
   }
+  context.handler = chain;
 }
 
 absl::StatusOr<std::unique_ptr<CommandNetwork>> SandboxExecutor::OpenNetwork(

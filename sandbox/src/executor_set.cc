@@ -278,6 +278,7 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   parts.observed.connects = parts.is_led || (!on_host && !use.network);
   parts.observed.paths = parts.options.explain_paths;
   parts.observed.metadata = use.mediated_metadata;
+  parts.observed.opens = use.mediated_metadata;
   parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;

@@ -50,6 +50,17 @@ ReportEntry Narrowed(std::string_view feature, std::string_view detail) {
   return {std::string(feature), FeatureStatus::kNarrowed, std::string(detail)};
 }
 
+std::string_view ProcDetail(bool mediates) {
+  if (mediates) {
+    return "of the folders of processes in /proc only those of the command's own tree can be "
+           "opened, by the supervisor for it: what tells about them, but neither their memory nor "
+           "the host's mounts; /proc itself cannot be listed";
+  }
+  return "no folder of a process in /proc can be opened, not even the command's own, since the "
+         "calls of this program are observed already; links such as /proc/self/exe and /dev/fd "
+         "work";
+}
+
 }  // namespace
 
 std::string WhyNotLed(int landlock_abi) {
@@ -109,9 +120,7 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
       Narrowed("unix_sockets",
                "no unix socket can be made but connected pairs: no rule could keep the command "
                "from those of the host"),
-      Narrowed("proc",
-               "no folder of a process in /proc can be opened, not even the command's own; links "
-               "such as /proc/self/exe and /dev/fd work"),
+      Narrowed("proc", ProcDetail(mediation.metadata)),
       Narrowed("temporary_files",
                "/tmp, /var/tmp and /dev/shm are the host's and closed; TMPDIR is a private folder, "
                "shared memory and semaphores by name cannot be made"),

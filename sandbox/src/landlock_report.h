@@ -31,7 +31,8 @@ inline constexpr int kLandlockAbiOfTier = 6;
 
 // What the supervisor does for commands that may not do it themselves.
 struct Mediation {
-  bool metadata = false;     // It changes modes and times (MetadataMediator).
+  // It changes modes and times (MetadataMediator), and opens files in /proc (ProcessFiles).
+  bool metadata = false;
   bool connections = false;  // It connects sockets to a proxy of the command's own.
 };
 

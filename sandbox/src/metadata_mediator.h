@@ -26,9 +26,8 @@ namespace cordon::internal {
 
 class MetadataMediator final : public CallHandler {
  public:
-  // `also` looks at every call first, and answers those that are not about metadata; may be null.
-  MetadataMediator(std::shared_ptr<const WritablePlaces> places, std::shared_ptr<CallHandler> also)
-      : places_(std::move(places)), also_(std::move(also)) {}
+  explicit MetadataMediator(std::shared_ptr<const WritablePlaces> places)
+      : places_(std::move(places)) {}
 
   CallAnswer OnCall(const seccomp_notif& call, int listener) override;
 
@@ -44,7 +43,6 @@ class MetadataMediator final : public CallHandler {
   [[nodiscard]] int Change(const Caller& caller, int object, const MetadataRequest& request);
 
   const std::shared_ptr<const WritablePlaces> places_;
-  const std::shared_ptr<CallHandler> also_;
   std::optional<MountTable> mounts_;
 };
 

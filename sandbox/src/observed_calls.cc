@@ -1,14 +1,17 @@
 #include "observed_calls.h"
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sys/socket.h>
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "bpf_writer.h"
+#include "open_call.h"
 #include "seccomp_filter.h"
 #include "syscall_policy.h"
 
@@ -57,6 +60,7 @@ constexpr ObservedCall kCalls[] = {
 
 constexpr std::uint32_t kArchitectureOffset = offsetof(seccomp_data, arch);
 constexpr std::uint32_t kNumberOffset = offsetof(seccomp_data, nr);
+constexpr std::uint32_t kFirstArgumentOffset = offsetof(seccomp_data, args);
 constexpr std::uint32_t kSendFlagsOffset = offsetof(seccomp_data, args) + 3 * sizeof(__u64);
 
 bool IsIn(const ObservedScope& scope, const ObservedCall& call) {
@@ -89,11 +93,25 @@ std::string BuildObserverProgram(std::uint32_t architecture, const ObservedScope
     const bool is_send = std::string_view(call.name) == "sendto";
     next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number), is_send ? send : look, next);
   }
-  if (scope.metadata) {
-    for (const char* name : MetadataCalls()) {
+  const auto hand_over = [&](std::span<const char* const> names) {
+    for (const char* name : names) {
       const int number = CallNumber(name, architecture);
       if (number < 0) continue;
       next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number), look, next);
+    }
+  };
+  if (scope.metadata) hand_over(MetadataCalls());
+  if (scope.opens) {
+    // Not by an open folder, as programs do that walk through trees: they would pay for nothing.
+    const BpfWriter::Label by_path =
+        writer.Load(kFirstArgumentOffset,
+                    writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(AT_FDCWD), look, allow));
+    for (const char* name : OpenCalls()) {
+      const int number = CallNumber(name, architecture);
+      if (number < 0) continue;
+      const bool has_folder = std::string_view(name) != "open";
+      next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number),
+                           has_folder && !scope.paths ? by_path : look, next);
     }
   }
   next = writer.Load(kNumberOffset, next);

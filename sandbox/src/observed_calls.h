@@ -41,8 +41,9 @@ struct ObservedScope {
   bool connects = false;
   bool paths = false;
   bool metadata = false;  // `MetadataCalls`, which never go on; see MetadataMediator.
+  bool opens = false;     // `OpenCalls` that do not start at an open folder; see ProcessFiles.
 
-  [[nodiscard]] bool any() const { return connects || paths || metadata; }
+  [[nodiscard]] bool any() const { return connects || paths || metadata || opens; }
 };
 
 // The filter that hands over the calls of `scope` and allows everything else, as an array of struct

@@ -60,8 +60,10 @@ void Give(const CallAnswer& answer, int listener, std::uint64_t id) {
   seccomp_notif_resp response = {};
   response.id = id;
   response.error = -answer.error_number;
+  if (answer.error_number == 0) response.val = answer.value;
   if (answer.goes_on) {
     response.error = 0;
+    response.val = 0;
     response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
   }
   (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);

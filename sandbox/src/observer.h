@@ -23,6 +23,7 @@ namespace cordon::internal {
 struct CallAnswer {
   bool goes_on = true;
   int error_number = 0;  // Unless it goes on; 0: it succeeded.
+  int value = 0;         // What it returns then.
 };
 
 // Looks at the calls of one command.

@@ -128,7 +128,7 @@ SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
   plan.landlock_rules = view.landlock_rules;
   plan.seccomp_program = inputs_.seccomp_program;
   plan.observer_program = inputs_.observer_program;
-  plan.must_observe = inputs_.mediates_metadata;
+  plan.must_observe = inputs_.mediates;
   plan.limits = inputs_.limits.limits;
   plan.process_limit = inputs_.limits.process_limit;
   plan.watched = inputs_.limits.watched;

@@ -32,8 +32,8 @@ struct PlanInputs {
   CompiledLimits limits;
   std::string seccomp_program;
   std::string observer_program;
-  bool lists_refusals = false;     // Of what that program hands over.
-  bool mediates_metadata = false;  // With the landlock tier: see MetadataMediator.
+  bool lists_refusals = false;  // Of what that program hands over.
+  bool mediates = false;        // With the landlock tier: see MetadataMediator, ProcessFiles.
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;    // When the profile is not unconfined.
   std::size_t ready_sandboxes = 0;  // How many are kept waiting for the profile's own plan.

@@ -1,0 +1,116 @@
+#include "command_tree.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace cordon::internal {
+namespace {
+
+// Deeper ones are not followed.
+constexpr std::size_t kMaxDepth = 256;
+// Filters that a confined and observed command is started with.
+constexpr int kOwnFilters = 2;
+
+// The number after "NAME:" at the start of a line.
+std::optional<int> NumberOf(std::string_view text, std::string_view name) {
+  const std::string label = absl::StrCat("\n", absl::string_view(name.data(), name.size()), ":\t");
+  const std::size_t at = text.find(label);
+  if (at == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(at + label.size());
+  text = text.substr(0, text.find('\n'));
+  int value = 0;
+  if (!absl::SimpleAtoi(absl::string_view(text.data(), text.size()), &value)) return std::nullopt;
+  return value;
+}
+
+std::optional<ProcessStatus> ReadStatus(int folder) {
+  const UniqueFd file(openat(folder, "status", O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return std::nullopt;
+  std::array<char, 4096> text;
+  const ssize_t size = read(file.get(), text.data(), text.size());
+  if (size <= 0) return std::nullopt;
+  return ParseProcessStatus({text.data(), static_cast<std::size_t>(size)});
+}
+
+}  // namespace
+
+// The name on the first line has its line ends escaped, so that no other line can be forged.
+std::optional<ProcessStatus> ParseProcessStatus(std::string_view text) {
+  const std::optional<int> process = NumberOf(text, "Tgid");
+  const std::optional<int> parent = NumberOf(text, "PPid");
+  if (!process.has_value() || !parent.has_value()) return std::nullopt;
+  return ProcessStatus{*process, *parent, NumberOf(text, "Seccomp_filters").value_or(-1)};
+}
+
+std::optional<HeldProcess> HoldProcess(pid_t id) {
+  if (id <= 0) return std::nullopt;
+  HeldProcess held;
+  held.folder.Reset(open(absl::StrCat("/proc/", id).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!held.folder.valid()) return std::nullopt;
+  const std::optional<ProcessStatus> status = ReadStatus(held.folder.get());
+  if (!status.has_value()) return std::nullopt;
+  held.status = *status;
+  return held;
+}
+
+void CommandTree::Begin(int first_process) {
+  supervisor_.Reset(fcntl(first_process, F_DUPFD_CLOEXEC, 0));
+  const std::string place = absl::StrCat("/proc/self/fdinfo/", first_process);
+  const UniqueFd file(open(place.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 512> text;
+  const ssize_t size = read(file.get(), text.data(), text.size());
+  if (size <= 0) return;
+  supervisor_id_ = NumberOf({text.data(), static_cast<std::size_t>(size)}, "Pid").value_or(0);
+  const std::optional<HeldProcess> supervisor = HoldProcess(supervisor_id_);
+  if (!supervisor.has_value() || HasEnded()) {
+    supervisor_id_ = 0;
+  } else if (supervisor->status.filters >= 0) {
+    filters_ = supervisor->status.filters + kOwnFilters;
+  }
+}
+
+bool CommandTree::HasEnded() const {
+  pollfd entry = {supervisor_.get(), POLLIN, 0};
+  return !supervisor_.valid() || poll(&entry, 1, 0) != 0;
+}
+
+// Each ancestor is held before its child is asked again who the parent is: an answer that has not
+// changed was about the one that is held, since the child of a parent that ends gets another one.
+Kinship CommandTree::KinshipOf(const HeldProcess& process, const HeldProcess& caller) const {
+  if (supervisor_id_ <= 0 || process.status.process == supervisor_id_) return Kinship::kStranger;
+  if (process.status.process == caller.status.process) return Kinship::kSelf;
+  std::vector<HeldProcess> above;
+  bool is_below = false;
+  pid_t parent = process.status.parent;
+  for (; parent != supervisor_id_; parent = above.back().status.parent) {
+    is_below = is_below || parent == caller.status.process;
+    if (parent <= 1 || above.size() == kMaxDepth) return Kinship::kStranger;
+    std::optional<HeldProcess> next = HoldProcess(parent);
+    if (!next.has_value()) return Kinship::kStranger;
+    above.push_back(*std::move(next));
+  }
+  const auto has_moved = [](const HeldProcess& held) {
+    const std::optional<ProcessStatus> now = ReadStatus(held.folder.get());
+    return !now.has_value() || now->parent != held.status.parent;
+  };
+  if (has_moved(process)) return Kinship::kStranger;
+  for (const HeldProcess& held : above) {
+    if (has_moved(held)) return Kinship::kStranger;
+  }
+  if (HasEnded()) return Kinship::kStranger;
+  return is_below ? Kinship::kBelow : Kinship::kOther;
+}
+
+bool CommandTree::IsPlain(const HeldProcess& caller) const {
+  return filters_ >= 0 && caller.status.filters == filters_;
+}
+
+}  // namespace cordon::internal
