@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "command_match.h"
+#include "cordon/sdk/address_class.h"
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/path_policy.h"
 #include "wrappers.h"
@@ -168,7 +169,7 @@ bool MatchesNetwork(const Rule& rule, const NetworkTarget& wanted) {
   if (rule.match != RuleMatch::kNetworkTarget) return false;
   const absl::StatusOr<NetworkTarget> stored = ParseNetworkTarget(rule.text);
   if (!stored.ok()) return rule.effect == RuleEffect::kDeny;
-  return rule.effect == RuleEffect::kDeny ? Overlap(*stored, wanted) : Covers(*stored, wanted);
+  return rule.effect == RuleEffect::kDeny ? Overlap(*stored, wanted) : Grants(*stored, wanted);
 }
 
 // --- paths

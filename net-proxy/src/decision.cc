@@ -5,20 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "address_policy.h"
+#include "cordon/sdk/address_class.h"
 
 namespace cordon::internal::egress {
-namespace {
-
-// Whether `granted`, which covers `ip`, means it although it is not public.
-bool NamesSpecial(const NetworkTarget& granted, const IpAddress& ip) {
-  if (!granted.is_address) return false;
-  const std::optional<IpPrefix> range = IpPrefix::Parse(granted.host);
-  return range.has_value() && range->bits >= SpecialPrefixBits(ip);
-}
-
-}  // namespace
-
 DecisionTable::DecisionTable(std::string execution_id, std::vector<NetworkTarget> targets,
                              bool gated, std::shared_ptr<EgressAuthorizer> authorizer,
                              const std::vector<EgressOverride>* overrides,
@@ -31,12 +20,8 @@ DecisionTable::DecisionTable(std::string execution_id, std::vector<NetworkTarget
       routes_(routes) {}
 
 std::optional<NetworkTarget> DecisionTable::CoveringTarget(const NetworkTarget& target) const {
-  const std::optional<IpAddress> ip =
-      target.is_address ? IpAddress::Parse(target.host) : std::nullopt;
-  if (target.is_address && !ip.has_value()) return std::nullopt;
-  const bool needs_its_own = ip.has_value() && ClassifyAddress(*ip) != AddressClass::kPublic;
   for (const NetworkTarget& granted : targets_) {
-    if (Covers(granted, target) && (!needs_its_own || NamesSpecial(granted, *ip))) return granted;
+    if (Grants(granted, target)) return granted;
   }
   return std::nullopt;
 }
@@ -97,20 +82,13 @@ const EgressRoute* DecisionTable::ProxyFor(const NetworkTarget& target) const {
   return routes_->ProxyFor(target);
 }
 
-bool DecisionTable::NamesAddress(const Endpoint& endpoint) const {
-  const NetworkTarget target{.host = endpoint.ip.Text(), .port = endpoint.port, .is_address = true};
-  return std::any_of(targets_.begin(), targets_.end(), [&](const NetworkTarget& granted) {
-    return Covers(granted, target) && NamesSpecial(granted, endpoint.ip);
-  });
-}
-
 std::string DecisionTable::AddressProblem(const Endpoint& endpoint) const {
   const NetworkTarget target{.host = endpoint.ip.Text(), .port = endpoint.port, .is_address = true};
   if (const std::string denial = DenialOf(target); !denial.empty()) {
     return absl::StrFormat("it resolves to %s: %s", endpoint.ip.Text(), denial);
   }
   const AddressClass address_class = ClassifyAddress(endpoint.ip);
-  if (address_class == AddressClass::kPublic || NamesAddress(endpoint)) return "";
+  if (address_class == AddressClass::kPublic || CoveringTarget(target).has_value()) return "";
   return absl::StrFormat("it resolves to %s, %s", endpoint.ip.Text(),
                          AddressClassText(address_class));
 }

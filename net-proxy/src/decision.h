@@ -14,7 +14,7 @@
 
 #include "cordon/net-proxy/proxy.h"
 #include "cordon/sdk/egress.h"
-#include "ip_address.h"
+#include "endpoint.h"
 
 namespace cordon::internal::egress {
 
@@ -55,7 +55,6 @@ class DecisionTable {
   [[nodiscard]] const std::vector<NetworkTarget>& targets() const { return targets_; }
 
  private:
-  [[nodiscard]] bool NamesAddress(const Endpoint& endpoint) const;
   // Why `target` is denied whatever was granted; empty when it is not.
   [[nodiscard]] std::string DenialOf(const NetworkTarget& target) const;
 

@@ -157,7 +157,7 @@ void Dial::OnConnected(Attempt& attempt) {
   last_.endpoint = result.endpoint;
   if (!proxy_->tls) return AskProxy(std::move(result.fd));
   handshake_ = tls_->Add(std::move(result.fd), [this](UniqueFd plain, std::string problem) {
-    handshake_ = nullptr;
+    was_cut_ = std::exchange(handshake_, nullptr)->was_cut();
     if (!problem.empty()) return Fail(std::move(problem), false);
     AskProxy(std::move(plain));
   });
@@ -173,6 +173,7 @@ void Dial::AskProxy(UniqueFd fd) {
                                                   Result result;
                                                   result.fd = std::move(tunnel);
                                                   result.endpoint = last_.endpoint;
+                                                  result.was_cut = was_cut_;
                                                   Finish(std::move(result));
                                                 });
   if (!upstream_->Start()) Fail("the upstream proxy cannot be asked", false);

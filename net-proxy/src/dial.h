@@ -14,8 +14,8 @@
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/unique_fd.h"
 #include "decision.h"
+#include "endpoint.h"
 #include "event_loop.h"
-#include "ip_address.h"
 #include "lookups.h"
 #include "upstream_connect.h"
 #include "upstream_tls.h"
@@ -31,6 +31,7 @@ class Dial {
     bool was_judged = false;  // The address is one that the name led to, and that may be so.
     bool denied = false;      // By an address that the target must not lead to.
     int error_number = 0;     // Of the last attempt.
+    std::shared_ptr<const bool> was_cut;  // See Relay::Options::server_was_cut.
   };
 
   // A new non-blocking stream socket of a family.
@@ -73,6 +74,7 @@ class Dial {
   bool is_asking_ = false;              // One attempt has reached it.
   UpstreamTlsSet* tls_ = nullptr;
   UpstreamTls* handshake_ = nullptr;  // While it is waited for.
+  std::shared_ptr<const bool> was_cut_;
   std::unique_ptr<UpstreamConnect> upstream_;
   MakeSocket make_socket_;
   Done done_;

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "ip_address.h"
+#include "endpoint.h"
 
 namespace cordon::internal::egress {
 

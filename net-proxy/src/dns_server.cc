@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "ip_address.h"
+#include "endpoint.h"
 #include "socket_calls.h"
 
 namespace cordon::internal::egress {

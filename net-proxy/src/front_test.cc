@@ -45,6 +45,32 @@ TEST_CASE("a target that is not granted is refused with words in each protocol")
   CHECK(front.front->Denials().at(0).count == 3);
 }
 
+// As at the transparent front: see decision_test.cc for the whole table.
+TEST_CASE("a rule for any host opens no address that has to be named") {
+  TestServer server(ServeHttp);
+  const std::string port = std::to_string(server.port());
+  const std::string socks = {static_cast<char>(server.port() >> 8),
+                             static_cast<char>(server.port() & 0xff)};
+  {
+    const Front front(EgressProxyOptions(), Plan({"*:" + port, "0.0.0.0/0:" + port}));
+    for (const std::string host :
+         {"127.0.0.1", "127.0.0.2", "10.0.0.5", "169.254.169.254", "[::1]", "[fd00::1]"}) {
+      INFO(host);
+      CHECK(front.Ask(Get(host + ":" + port)).starts_with("HTTP/1.1 403"));
+      const std::string authority = host + ":" + port;
+      CHECK(front.Ask("CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n\r\n")
+                .starts_with("HTTP/1.1 403"));
+    }
+    CHECK(front.Ask(std::string("\5\1\0\5\1\0\1\x7f\0\0\1", 11) + socks) ==
+          std::string("\5\0\5\2\0\1\0\0\0\0\0\0", 12));
+    CHECK(server.connections() == 0);
+    CHECK(HasDenial(*front.front, "tcp:127.0.0.1:" + port, "--net 127.0.0.1:" + port));
+  }
+  const Front named(EgressProxyOptions(), Plan({"*:" + port, "127.0.0.0/8:" + port}));
+  CHECK(named.Ask(Get("127.0.0.1:" + port)).find("you asked GET") != std::string::npos);
+  CHECK(server.connections() == 1);
+}
+
 TEST_CASE("one connection of a client goes to several targets, each decided on its own") {
   TestServer first(ServeHttp);
   TestServer second(ServeHttp);

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/status.h"
-#include "ip_address.h"
+#include "endpoint.h"
 
 namespace cordon::internal::egress {
 

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ip_address.h"
+#include "endpoint.h"
 
 namespace cordon::internal::egress {
 

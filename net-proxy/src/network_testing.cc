@@ -24,7 +24,7 @@
 
 #include "cordon/sdk/status.h"
 #include "dns_message.h"
-#include "ip_address.h"
+#include "endpoint.h"
 #include "socket_calls.h"
 
 namespace cordon::internal::egress {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/status.h"
 #include "core.h"
-#include "ip_address.h"
+#include "endpoint.h"
 #include "session.h"
 #include "session_record.h"
 

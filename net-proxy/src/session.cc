@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "address_policy.h"
+#include "cordon/sdk/address_class.h"
 #include "cordon/sdk/status.h"
 #include "socket_calls.h"
 

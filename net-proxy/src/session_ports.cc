@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "address_policy.h"
+#include "cordon/sdk/address_class.h"
 #include "cordon/sdk/status.h"
 #include "session.h"
 #include "socket_calls.h"
@@ -25,7 +25,7 @@ NetworkTarget PortOf(std::uint16_t port) {
 bool IsOwnAddress(const std::string& host) {
   const std::optional<IpPrefix> range = IpPrefix::Parse(host);
   if (!range.has_value()) return true;
-  if (range->bits < SpecialPrefixBits(range->address)) return false;  // Others are in it too.
+  if (SpecialPrefixBits(*range) == 0) return false;  // Others are in it too.
   const AddressClass address_class = ClassifyAddress(range->address);
   return address_class == AddressClass::kLoopback || address_class == AddressClass::kUnspecified ||
          address_class == AddressClass::kMulticast;

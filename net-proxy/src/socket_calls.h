@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cordon/sdk/unique_fd.h"
-#include "ip_address.h"
+#include "endpoint.h"
 
 namespace cordon::internal::egress {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "ip_address.h"
+#include "endpoint.h"
 
 namespace cordon::internal::egress {
 namespace {

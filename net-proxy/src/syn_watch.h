@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "cordon/sdk/unique_fd.h"
+#include "endpoint.h"
 #include "event_loop.h"
-#include "ip_address.h"
 
 namespace cordon::internal::egress {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "cordon/sdk/command.h"
 #include "cordon/sdk/status.h"
-#include "ip_address.h"
+#include "endpoint.h"
 #include "socket_calls.h"
 
 namespace cordon::internal::egress {
@@ -157,8 +157,9 @@ bool UpstreamTls::ReadTls() {
   down_.bytes.resize(count);
   if (result == 1) return true;
   down_.bytes.shrink_to_fit();  // Idle tunnels keep nothing.
-  if (WouldBlock(SSL_get_error(ssl_.get(), result))) return false;
-  // The end, said or not: who needs to know whether all came has TLS or a length of its own inside.
+  const int error = SSL_get_error(ssl_.get(), result);
+  if (WouldBlock(error)) return false;
+  *was_cut_ = error != SSL_ERROR_ZERO_RETURN;
   down_.ended = true;
   return true;
 }

@@ -60,6 +60,9 @@ class UpstreamTls final : public IoHandler {
   // Nobody waits any more: `ready` is not called.
   void Abandon();
 
+  // Once `plain` has ended: whether the proxy never said that this was all (RFC 8446 section 6.1).
+  [[nodiscard]] std::shared_ptr<const bool> was_cut() const { return was_cut_; }
+
  private:
   // Of the relay's end; a hang-up there ends all.
   struct Plain final : IoHandler {
@@ -97,6 +100,7 @@ class UpstreamTls final : public IoHandler {
   Waiting down_;
   Ready ready_;
   std::function<void(UpstreamTls*)> over_;
+  const std::shared_ptr<bool> was_cut_ = std::make_shared<bool>(true);
   bool is_open_ = false;  // After the handshake.
   bool is_over_ = false;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/address_class.h"
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/status.h"
 #include "profile_canonical.h"
@@ -187,7 +188,7 @@ absl::StatusOr<PathDecision> Profile::ExplainNetwork(std::string_view target) co
   if (!wanted.ok()) return wanted.status();
   for (const std::string& text : rep_->config.network_targets) {
     const absl::StatusOr<NetworkTarget> granted = ParseNetworkTarget(text);
-    if (granted.ok() && Covers(*granted, *wanted)) {
+    if (granted.ok() && Grants(*granted, *wanted)) {
       return PathDecision{Access::kAllow, text, "network_targets"};
     }
   }

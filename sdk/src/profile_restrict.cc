@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "cordon/sdk/address_class.h"
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/profile.h"
 #include "cordon/sdk/status.h"
@@ -49,8 +50,9 @@ std::optional<NetworkTarget> Common(const NetworkTarget& a, const NetworkTarget&
     return target;
   };
   if (a.port != 0 && b.port != 0 && a.port != b.port) return std::nullopt;
-  const bool a_is_wider = Covers(at_any_port(a), at_any_port(b));
-  if (!a_is_wider && !Covers(at_any_port(b), at_any_port(a))) return std::nullopt;
+  // Each must allow it by itself: `*:443` does not allow an address that has to be named.
+  const bool a_is_wider = Grants(at_any_port(a), at_any_port(b));
+  if (!a_is_wider && !Grants(at_any_port(b), at_any_port(a))) return std::nullopt;
   NetworkTarget common = a_is_wider ? b : a;
   common.port = a.port != 0 ? a.port : b.port;
   return common;

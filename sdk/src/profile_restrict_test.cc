@@ -88,8 +88,9 @@ class RandomProfiles {
   }
 
   std::string Target() {
-    static constexpr std::string_view kHosts[] = {"a.test", "b.a.test", "*.a.test",
-                                                  "*.test", "*",        "192.0.2.1"};
+    static constexpr std::string_view kHosts[] = {
+        "a.test",    "b.a.test", "*.a.test",   "*.test",    "*",
+        "192.0.2.1", "10.0.0.5", "10.0.0.0/8", "0.0.0.0/0", "8.8.8.8"};
     static constexpr std::string_view kPorts[] = {"443", "80", "*"};
     return std::string(kHosts[Below(std::size(kHosts))]) + ":" +
            std::string(kPorts[Below(std::size(kPorts))]);
@@ -353,6 +354,21 @@ TEST_CASE("targets that overlap are restricted to what both name") {
   CHECK(common("a.test:80", "a.test:443").empty());
   CHECK(common("a.test:80", "b.test:80").empty());
   CHECK(common("*.test:80", "192.0.2.1:80").empty());
+  // Any host, or a wide range, stands for public addresses: what has to be named stays closed.
+  for (const std::string wide : {"*:443", "*:*", "0.0.0.0/0:443", "168.0.0.0/5:443"}) {
+    INFO(wide);
+    for (const std::string special :
+         {"10.0.0.5:443", "169.254.169.254:443", "127.0.0.1:443", "172.16.0.0/12:443"}) {
+      CHECK(common(wide, special).empty());
+      CHECK(common(special, wide).empty());
+    }
+  }
+  CHECK(common("[::/0]:443", "[::1]:443").empty());
+  CHECK(common("*:443", "[fd00::1]:443").empty());
+  CHECK(common("*:443", "8.8.8.8:443") == Targets{"8.8.8.8:443"});
+  CHECK(common("*:443", "172.0.0.0/8:443") == Targets{"172.0.0.0/8:443"});
+  CHECK(common("10.0.0.0/8:443", "10.0.0.5:443") == Targets{"10.0.0.5:443"});
+  CHECK(common("169.254.0.0/16:80", "169.254.169.254:80").empty());
 }
 
 TEST_CASE("an unconfined base under a sandboxed ceiling is sandboxed") {

@@ -1,9 +1,10 @@
-#include "address_policy.h"
+#include "cordon/sdk/address_class.h"
 
 #include <array>
 #include <cstddef>
+#include <optional>
 
-namespace cordon::internal::egress {
+namespace cordon {
 namespace {
 
 using enum AddressClass;
@@ -83,6 +84,10 @@ AddressClass ClassifyV4(std::uint32_t address) {
   return kPublic;
 }
 
+bool HasPrefix(const IpAddress& address, const V4Prefix& prefix) {
+  return (address.V4Value() ^ prefix.address) >> (32 - prefix.bits) == 0;
+}
+
 bool HasPrefix(const IpAddress& address, const std::array<std::uint16_t, 8>& groups, int bits) {
   for (std::size_t i = 0; i < 8 && bits > 0; ++i, bits -= 16) {
     const unsigned group =
@@ -119,21 +124,36 @@ AddressClass ClassifyAddress(const IpAddress& address) {
   return kReserved;
 }
 
-int SpecialPrefixBits(const IpAddress& address) {
-  if (!address.is_v6) {
+int SpecialPrefixBits(const IpPrefix& range) {
+  const IpAddress& first = range.address;
+  if (!first.is_v6) {
     for (const V4Prefix& prefix : kV4) {
-      if ((address.V4Value() ^ prefix.address) >> (32 - prefix.bits) == 0) return prefix.bits;
+      if (prefix.bits <= range.bits && HasPrefix(first, prefix)) return prefix.bits;
     }
-    return 32;
+    return 0;
   }
-  for (const auto* embedding : {&kMapped, &kNat64, &kTranslated, &kCompatible}) {
-    if (HasPrefix(address, *embedding, 96)) return 128;
+  const int alone = range.bits == 128 && ClassifyAddress(first) != kPublic ? 128 : 0;
+  for (const auto* embedding : {&kMapped, &kNat64, &kTranslated}) {
+    if (HasPrefix(first, *embedding, 96)) return alone;
   }
-  if (HasPrefix(address, kSixToFour, 16)) return 128;
+  if (HasPrefix(first, kSixToFour, 16)) return alone;
   for (const V6Prefix& prefix : kV6) {
-    if (HasPrefix(address, prefix.groups, prefix.bits)) return prefix.bits;
+    if (prefix.bits > range.bits || !HasPrefix(first, prefix.groups, prefix.bits)) continue;
+    return prefix.address_class == kPublic ? 0 : prefix.bits;
   }
-  return 128;
+  return alone;
+}
+
+bool Grants(const NetworkTarget& granted, const NetworkTarget& target) {
+  if (!Covers(granted, target)) return false;
+  if (!target.is_address) return true;
+  const std::optional<IpPrefix> range = IpPrefix::Parse(target.host);
+  if (!range.has_value()) return false;
+  const int special = SpecialPrefixBits(*range);
+  if (special == 0) return true;
+  const std::optional<IpPrefix> named =
+      granted.is_address ? IpPrefix::Parse(granted.host) : std::nullopt;
+  return named.has_value() && named->bits >= special;
 }
 
 std::string_view AddressClassText(AddressClass address_class) {
@@ -162,4 +182,4 @@ std::string_view AddressClassText(AddressClass address_class) {
   return "an address of no known class";
 }
 
-}  // namespace cordon::internal::egress
+}  // namespace cordon

@@ -1,10 +1,10 @@
-#include "address_policy.h"
+#include "cordon/sdk/address_class.h"
 
 #include <string>
 
 #include "support/catch.h"
 
-namespace cordon::internal::egress {
+namespace cordon {
 namespace {
 
 using enum AddressClass;
@@ -142,5 +142,44 @@ TEST_CASE("no reserved first octet of IPv4 is taken for a public one") {
   }
 }
 
+TEST_CASE("a rule grants what it covers, and what is not public only when it names it") {
+  struct {
+    const char* granted;
+    const char* target;
+    bool grants;
+  } const rows[] = {
+      {"*:443", "a.test:443", true},
+      {"*:443", "8.8.8.8:443", true},
+      {"*:443", "[2606:4700::1]:443", true},
+      {"*:443", "8.8.8.8:80", false},
+      {"*:443", "10.0.0.5:443", false},
+      {"*:443", "[::1]:443", false},
+      {"*:443", "[64:ff9b::a00:5]:443", false},
+      {"*:443", "[64:ff9b::808:808]:443", true},
+      {"*:443", "10.0.0.0/8:443", false},
+      {"*:443", "172.0.0.0/8:443", true},  // Its public ones: 172.16.0.0/12 is not named by it.
+      {"0.0.0.0/0:443", "9.9.9.9:443", true},
+      {"0.0.0.0/0:443", "127.0.0.1:443", false},
+      {"10.0.0.5:443", "10.0.0.5:443", true},
+      {"10.0.0.0/8:443", "10.0.0.5:443", true},
+      {"10.0.0.0/8:443", "10.1.0.0/16:443", true},
+      {"10.0.0.0/7:443", "10.0.0.5:443", false},
+      {"169.254.0.0/16:80", "169.254.3.3:80", true},
+      {"169.254.0.0/16:80", "169.254.169.254:80", false},
+      {"169.254.0.0/16:80", "169.254.169.254/31:80", true},  // Its first address is not named.
+      {"0.0.0.0/0:80", "169.254.169.254/31:80", false},
+      {"[fd00::/8]:22", "[fd00::1]:22", true},
+      {"[::/0]:22", "[fd00::1]:22", false},
+      {"[2002::/16]:22", "[2002:808:808::1]:22", false},
+      {"[2002:808:808::1]:22", "[2002:808:808::1]:22", true},
+      {"*.test:443", "8.8.8.8:443", false},
+  };
+  for (const auto& row : rows) {
+    INFO(row.granted << " " << row.target);
+    CHECK(Grants(ParseNetworkTarget(row.granted).value(), ParseNetworkTarget(row.target).value()) ==
+          row.grants);
+  }
+}
+
 }  // namespace
-}  // namespace cordon::internal::egress
+}  // namespace cordon
