@@ -83,8 +83,10 @@ void Connection::OnDialled(Dial::Result result) {
   if (result.was_judged) judged_ = result.endpoint;
   SetKeepAlive(result.fd.get());
   if (std::exchange(watching_client_, false)) loop_.Unwatch(client_.get(), this);
+  Relay::Options options = RelayOptions();
+  options.server_was_cut = std::move(result.was_cut);
   relay_ = std::make_unique<Relay>(session_.loop(), session_.relays(), std::move(client_),
-                                   std::move(result.fd), RelayOptions(),
+                                   std::move(result.fd), std::move(options),
                                    [this](Relay::Outcome& outcome) { OnRelayEnded(outcome); });
   if (!relay_->Start()) Reset();
 }

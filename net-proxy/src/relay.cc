@@ -37,6 +37,7 @@ Relay::Relay(EventLoop& loop, Shared& shared, UniqueFd client, UniqueFd server, 
       raw_(inspector_ == nullptr),
       first_byte_timeout_(options.first_byte_timeout),
       early_(std::move(options.early)),
+      server_was_cut_(std::move(options.server_was_cut)),
       refused_(std::move(options.refused)),
       ended_(std::move(ended)) {
   client_.relay = this;
@@ -116,27 +117,36 @@ void Relay::Pump(Flow& flow) {
   }
 }
 
-// False when nothing more can be read now.
-bool Relay::ReadOnce(Flow& flow, std::size_t& budget) {
-  const std::size_t want = std::min(flow.chunk, budget);
-  const ssize_t count = Receive(flow.from->fd.get(), shared_.buffer.get(), want);
+// After a read of no bytes, or one that failed: whether to go on with the flow.
+bool Relay::GotNothing(Flow& flow, ssize_t count) {
+  if (count < 0 && errno == EINTR) return true;
   if (count < 0 && errno == EAGAIN) {
     flow.from->readable = false;
     return false;
   }
-  if (count < 0) {
+  const bool was_cut = &flow == &down_ && server_was_cut_ != nullptr && *server_was_cut_;
+  if (count < 0 || was_cut) {
     // A reset. What the other side still has for this one is lost with it.
     Reset();
     return false;
   }
-  if (count == 0) {
-    flow.ended = true;
-    if (&flow == &up_ && !raw_) inspector_->Finish(up_.pending);
-    return true;
-  }
-  const auto size = static_cast<std::size_t>(count);
-  budget -= size;
+  flow.ended = true;
+  if (&flow == &up_ && !raw_) inspector_->Finish(up_.pending);
+  return true;
+}
+
+void Relay::Count(Flow& flow, std::size_t size, std::size_t& budget) {
+  budget -= std::min(budget, size);
   flow.bytes += size;
+}
+
+// False when nothing more can be read now.
+bool Relay::ReadOnce(Flow& flow, std::size_t& budget) {
+  const std::size_t want = std::min(flow.chunk, budget);
+  const ssize_t count = Receive(flow.from->fd.get(), shared_.buffer.get(), want);
+  if (count <= 0) return GotNothing(flow, count);
+  const auto size = static_cast<std::size_t>(count);
+  Count(flow, size, budget);
   if (size < want && !flow.from->hung_up) flow.from->readable = false;
   if (size == flow.chunk) flow.chunk = std::min(flow.chunk * 2, kBufferBytes);
   Pass(flow, shared_.buffer.get(), size);

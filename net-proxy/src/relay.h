@@ -34,6 +34,9 @@ class Relay {
     std::string greeting;
     // Of the client, read already.
     std::string early;
+    // Once the server has ended: whether that was somebody else's doing, so that the client must
+    // not take what came for all. May be null.
+    std::shared_ptr<const bool> server_was_cut;
     // With an inspector: ends a relay on which nothing went on in either direction for so long
     // after its start.
     std::chrono::milliseconds first_byte_timeout{30'000};
@@ -106,6 +109,8 @@ class Relay {
   void Run(Side& side);
   void Pump(Flow& flow);
   bool ReadOnce(Flow& flow, std::size_t& budget);
+  bool GotNothing(Flow& flow, ssize_t count);
+  static void Count(Flow& flow, std::size_t size, std::size_t& budget);
   bool Flush(Flow& flow);
   bool SpliceIn(Flow& flow, std::size_t& budget);
   bool SpliceOut(Flow& flow);
@@ -142,6 +147,7 @@ class Relay {
   std::chrono::milliseconds first_byte_timeout_;
   std::size_t drained_ = 0;
   std::string early_;
+  std::shared_ptr<const bool> server_was_cut_;
   bool is_leaving_ = false;  // To another target, when all that was read has been passed on.
   bool server_first_ = false;
   Outcome outcome_;

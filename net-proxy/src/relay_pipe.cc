@@ -27,23 +27,9 @@ void Relay::ReturnPipe(Flow& flow) {
 bool Relay::SpliceIn(Flow& flow, std::size_t& budget) {
   const ssize_t count = splice(flow.from->fd.get(), nullptr, flow.pipe->in.get(), nullptr,
                                SplicePipes::kPipeBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-  if (count < 0 && errno == EINTR) return true;
-  if (count < 0 && errno == EAGAIN) {
-    flow.from->readable = false;
-    return false;
-  }
-  if (count < 0) {
-    Reset();
-    return false;
-  }
-  if (count == 0) {
-    flow.ended = true;
-    return true;
-  }
-  const auto size = static_cast<std::size_t>(count);
-  budget -= std::min(budget, size);
-  flow.bytes += size;
-  flow.pipe->held = size;
+  if (count <= 0) return GotNothing(flow, count);
+  flow.pipe->held = static_cast<std::size_t>(count);
+  Count(flow, flow.pipe->held, budget);
   return true;
 }
 

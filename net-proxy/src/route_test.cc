@@ -76,9 +76,12 @@ struct Identity {
 // gets.
 class TlsProxy {
  public:
-  TlsProxy(const Identity& identity, std::string answer, int max_version = TLS1_3_VERSION)
+  // Without `says_end` it just closes the connection when the client has ended.
+  TlsProxy(const Identity& identity, std::string answer, int max_version = TLS1_3_VERSION,
+           bool says_end = true)
       : context_(SSL_CTX_new(TLS_server_method())),
         answer_(std::move(answer)),
+        says_end_(says_end),
         server_([this](const TestStream& stream) { Serve(stream); }) {
     SSL_CTX_use_certificate(context_.get(), identity.certificate.get());
     SSL_CTX_use_PrivateKey(context_.get(), identity.key.get());
@@ -113,11 +116,12 @@ class TlsProxy {
     while ((count = SSL_read(ssl.get(), bytes, sizeof bytes)) > 0) {
       if (SSL_write(ssl.get(), bytes, count) != count) return;
     }
-    SSL_shutdown(ssl.get());
+    if (says_end_) SSL_shutdown(ssl.get());
   }
 
   std::unique_ptr<SSL_CTX, Identity::Free> context_;
   std::string answer_;
+  const bool says_end_;
   std::mutex mutex_;
   std::string heard_;
   TestServer server_;
@@ -158,6 +162,24 @@ TEST_CASE("bytes go through a proxy over TLS as they were sent, both ways and to
     CHECK((got == Agreed() + sent));
     CHECK(proxy.heard().starts_with("CONNECT granted.test:7000 HTTP/1.1\r\n"));
     CHECK(proxy.heard().find("Proxy-Authorization: Basic dTpzM2NyM3Q=\r\n") != std::string::npos);
+  }
+}
+
+TEST_CASE("what a proxy over TLS cuts short does not look whole to the client") {
+  const Identity identity("DNS:proxy.test");
+  for (const bool says_end : {true, false}) {
+    TlsProxy proxy(identity, Agreed(), TLS1_3_VERSION, says_end);
+    const Front front(Through("proxy.test", proxy.port(), identity.file),
+                      Plan({"granted.test:7000"}));
+    const TestStream stream = front.Connect();
+    stream.Write(AskFor("granted.test:7000"));
+    CHECK(stream.Read(Agreed().size()) == Agreed());
+    stream.Write(std::string("\0some", 5));
+    CHECK(stream.Read(5) == std::string("\0some", 5));
+    stream.EndWriting();
+    bool reset = false;
+    CHECK(stream.ReadAll(&reset).empty());
+    CHECK(reset == !says_end);
   }
 }
 
