@@ -79,11 +79,13 @@ TEST_CASE("an interactive shell has job control, its own terminal and the caller
   REQUIRE(screen.Shows("inner_"));
   screen.Enter("echo $((40+2)) $(tty) $(stty size)");
   CHECK(screen.Shows("42 /dev/pts/0 24 80"));
-  screen.Enter("sleep 1000");
+  screen.Enter("sh -c 'echo first-$((1+1)); exec sleep 1000'");
+  CHECK(screen.Shows("first-2"));
   screen.Press("C-c");
   screen.Enter("echo code-$?");
   CHECK(screen.Shows("code-130"));
-  screen.Enter("sleep 1000");
+  screen.Enter("sh -c 'echo second-$((1+1)); exec sleep 1000'");
+  CHECK(screen.Shows("second-2"));
   screen.Press("C-z");
   CHECK(screen.Shows("Stopped"));
   screen.Enter("kill %1; fg; echo end-$((6*7))");
@@ -93,7 +95,8 @@ TEST_CASE("an interactive shell has job control, its own terminal and the caller
   screen.Enter("until [ \"$(stty size)\" = '30 100' ]; do sleep 0.1; done; echo now-$(stty size)");
   CHECK(screen.Shows("now-30 100"));
   screen.Enter("exit 7");
-  CHECK(screen.Shows("outer>"));
+  // What is typed before the command has ended is the command's.
+  CHECK(screen.Shows("exit\nouter>"));
   screen.Enter("echo outer-$?");
   CHECK(screen.Shows("outer-7"));
 }
