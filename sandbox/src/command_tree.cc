@@ -10,12 +10,15 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "directory_reader.h"
 
 namespace cordon::internal {
 namespace {
 
 // Deeper ones are not followed.
 constexpr std::size_t kMaxDepth = 256;
+// More are not looked at.
+constexpr std::size_t kMaxProcesses = 65536;
 // Filters that a confined and observed command is started with.
 constexpr int kOwnFilters = 2;
 
@@ -38,6 +41,37 @@ std::optional<ProcessStatus> ReadStatus(int folder) {
   const ssize_t size = read(file.get(), text.data(), text.size());
   if (size <= 0) return std::nullopt;
   return ParseProcessStatus({text.data(), static_cast<std::size_t>(size)});
+}
+
+std::vector<pid_t> ThreadsOf(pid_t process) {
+  std::vector<pid_t> threads;
+  const UniqueFd folder(
+      open(absl::StrCat("/proc/", process, "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.valid()) return threads;
+  (void)ReadNames(folder.get(), [&threads](std::string_view name, NodeType, std::uint64_t) {
+    pid_t id = 0;
+    if (absl::SimpleAtoi(absl::string_view(name.data(), name.size()), &id)) threads.push_back(id);
+  });
+  return threads;
+}
+
+// Adds what `thread` of `process` has as children (proc_tid_children(5)).
+void AddChildren(pid_t process, pid_t thread, std::vector<pid_t>& children) {
+  const std::string place = absl::StrCat("/proc/", process, "/task/", thread, "/children");
+  const UniqueFd file(open(place.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 4096> text;
+  pid_t number = 0;
+  ssize_t size = 0;
+  while (file.valid() && (size = read(file.get(), text.data(), text.size())) > 0) {
+    for (const char byte : std::string_view(text.data(), static_cast<std::size_t>(size))) {
+      if (byte >= '0' && byte <= '9') {
+        number = number * 10 + (byte - '0');
+      } else if (number != 0) {
+        children.push_back(number);
+        number = 0;
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -107,6 +141,38 @@ Kinship CommandTree::KinshipOf(const HeldProcess& process, const HeldProcess& ca
   }
   if (HasEnded()) return Kinship::kStranger;
   return is_below ? Kinship::kBelow : Kinship::kOther;
+}
+
+bool CommandTree::CanBeListed() {
+  const pid_t self = getpid();
+  return access(absl::StrCat("/proc/", self, "/task/", self, "/children").c_str(), R_OK) == 0;
+}
+
+template <typename Visit>
+void CommandTree::Walk(Visit visit) const {
+  if (supervisor_id_ <= 0 || HasEnded()) return;
+  std::vector<pid_t> left;
+  AddChildren(supervisor_id_, supervisor_id_, left);
+  for (std::size_t seen = 0; !left.empty() && seen < kMaxProcesses; ++seen) {
+    const pid_t process = left.back();
+    left.pop_back();
+    const std::vector<pid_t> threads = ThreadsOf(process);
+    visit(process, threads.size());
+    for (const pid_t thread : threads) AddChildren(process, thread, left);
+  }
+}
+
+std::vector<pid_t> CommandTree::Processes() const {
+  std::vector<pid_t> processes;
+  Walk([&processes](pid_t process, std::size_t) { processes.push_back(process); });
+  return processes;
+}
+
+std::optional<std::uint64_t> CommandTree::CountThreads() const {
+  std::uint64_t count = 0;
+  Walk([&count](pid_t, std::size_t threads) { count += threads; });
+  if (supervisor_id_ <= 0 || HasEnded()) return std::nullopt;
+  return count;
 }
 
 bool CommandTree::IsPlain(const HeldProcess& caller) const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cordon/sdk/unique_fd.h"
 
@@ -57,8 +58,19 @@ class CommandTree {
   // sandbox inside of this one, as far as that can be told.
   [[nodiscard]] bool IsPlain(const HeldProcess& caller) const;
 
+  // Whether this kernel says which children a process has (CONFIG_PROC_CHILDREN).
+  [[nodiscard]] static bool CanBeListed();
+  // The processes below the supervisor; one that ends or starts meanwhile may be missing, and then
+  // what is below it. Empty when it has ended.
+  [[nodiscard]] std::vector<pid_t> Processes() const;
+  // How many threads these have; nothing when the supervisor has ended.
+  [[nodiscard]] std::optional<std::uint64_t> CountThreads() const;
+
  private:
   [[nodiscard]] bool HasEnded() const;
+  // Calls `visit` with every process and its threads.
+  template <typename Visit>
+  void Walk(Visit visit) const;
 
   UniqueFd supervisor_;
   pid_t supervisor_id_ = 0;

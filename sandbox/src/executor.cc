@@ -6,10 +6,13 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/status.h"
+#include "directory_reader.h"
+#include "fork_limit.h"
 #include "handler_chain.h"
 #include "metadata_mediator.h"
 #include "output_pump.h"
@@ -28,6 +31,11 @@ absl::Status Cancelled() {
 void AddEntries(const ReadyPlan& plan, CompileReport& report) {
   const std::vector<ReportEntry> entries = plan.entries();
   report.entries.insert(report.entries.end(), entries.begin(), entries.end());
+}
+
+// A new name beside the executor's folders, where no command looks.
+std::string ListingFolder(const ScratchFolders& folders) {
+  return absl::StrCat(ParentPath(folders.temporary), "/processes-", RandomId());
 }
 
 std::unique_ptr<CommandNetworks> NetworksOf(const SandboxExecutor::Parts& parts) {
@@ -188,7 +196,9 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
   if (inputs.mediates) {
     context.tree = std::make_shared<CommandTree>();
     chain->Add(std::make_shared<MetadataMediator>(plan.view->writable));
-    chain->Add(std::make_shared<ProcessFiles>(context.tree));
+    chain->Add(std::make_shared<ProcessFiles>(context.tree, ListingFolder(inputs.folders)));
+    const std::uint64_t most = inputs.limits.counted_processes;
+    if (most != 0) chain->Add(std::make_shared<ForkLimit>(most, context.tree));
   }
   context.handler = chain;
 }

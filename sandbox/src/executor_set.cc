@@ -279,12 +279,13 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   parts.observed.paths = parts.options.explain_paths;
   parts.observed.metadata = use.mediated_metadata;
   parts.observed.opens = use.mediated_metadata;
+  parts.limits =
+      CompileLimits(limits, on_host ? BoundOnHost(use.mediated_metadata)
+                                    : BoundInNamespaces(limits, parts.options.scratch_root));
+  parts.observed.forks = parts.limits.counted_processes != 0;
   parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;
-  parts.limits =
-      CompileLimits(limits, on_host ? ProcessBound::kWatch
-                                    : BoundInNamespaces(limits, parts.options.scratch_root));
   parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits,
                                           {use.mediated_metadata, parts.is_led})
                          : NamespacesReport(parts.profile, host, parts.limits, has_egress);

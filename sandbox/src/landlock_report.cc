@@ -54,7 +54,7 @@ std::string_view ProcDetail(bool mediates) {
   if (mediates) {
     return "of the folders of processes in /proc only those of the command's own tree can be "
            "opened, by the supervisor for it: what tells about them, but neither their memory nor "
-           "the host's mounts; /proc itself cannot be listed";
+           "the host's mounts; /proc lists their numbers and nothing else";
   }
   return "no folder of a process in /proc can be opened, not even the command's own, since the "
          "calls of this program are observed already; links such as /proc/self/exe and /dev/fd "

@@ -211,17 +211,5 @@ TEST_CASE("the landlock tier is not built of a Landlock that cannot keep signals
   CHECK(ChooseTier(Backend::kLandlock, host).value() == Tier::kLandlock);
 }
 
-TEST_CASE("the landlock tier ends a tree that has more processes than its limit") {
-  NEEDS_SCOPED_LANDLOCK();
-  LandlockFixture fixture;
-  fixture.config.limits.processes = 6;
-  CHECK_FALSE(fixture.set().Report().guarantees.resource_limits);
-  CHECK(Status(fixture.Shell("sleep 0 & sleep 0 & wait; echo within")) == "within");
-  const RunResult result = fixture.Shell("for i in 1 2 3 4 5 6 7 8 9; do sleep 15 & done; wait");
-  CHECK(result.outcome.kind == Outcome::Kind::kSignaled);
-  CHECK(result.outcome.signal == SIGKILL);
-  CHECK(result.outcome.wall < std::chrono::seconds(10));
-}
-
 }  // namespace
 }  // namespace cordon::internal

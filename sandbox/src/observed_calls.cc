@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bpf_writer.h"
+#include "fork_limit.h"
 #include "open_call.h"
 #include "seccomp_filter.h"
 #include "syscall_policy.h"
@@ -101,6 +102,7 @@ std::string BuildObserverProgram(std::uint32_t architecture, const ObservedScope
     }
   };
   if (scope.metadata) hand_over(MetadataCalls());
+  if (scope.forks) hand_over(ForkCalls());
   if (scope.opens) {
     // Not by an open folder, as programs do that walk through trees: they would pay for nothing.
     const BpfWriter::Label by_path =

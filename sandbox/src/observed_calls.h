@@ -42,8 +42,9 @@ struct ObservedScope {
   bool paths = false;
   bool metadata = false;  // `MetadataCalls`, which never go on; see MetadataMediator.
   bool opens = false;     // `OpenCalls` that do not start at an open folder; see ProcessFiles.
+  bool forks = false;     // `ForkCalls`; see ForkLimit.
 
-  [[nodiscard]] bool any() const { return connects || paths || metadata || opens; }
+  [[nodiscard]] bool any() const { return connects || paths || metadata || opens || forks; }
 };
 
 // The filter that hands over the calls of `scope` and allows everything else, as an array of struct

@@ -163,6 +163,7 @@ UniqueFd ProcessFiles::Open(const Caller& caller, const OpenRequest& request) {
     return descriptor.has_value() ? OpenTerminal(caller, *descriptor, request) : UniqueFd();
   }
   if (top != "proc") return UniqueFd();
+  if (rest.empty()) return OpenListing(caller, request);
   const std::string_view process = TakeComponent(rest);
   return OpenOfProcess(caller, process, rest, request);
 }
@@ -195,6 +196,13 @@ UniqueFd ProcessFiles::OpenOfProcess(const Caller& caller, std::string_view proc
     place = absl::StrCat("task/", caller.thread(), name.empty() ? "" : "/", std::string(name));
   }
   return OpenPlainBelow(asked->folder.get(), place, request.flags);
+}
+
+UniqueFd ProcessFiles::OpenListing(const Caller& caller, const OpenRequest& request) {
+  if (!request.only_reads() || (request.flags & ~kPlainFlags) != 0) return UniqueFd();
+  const std::optional<HeldProcess> asking = HoldProcess(caller.thread());
+  if (!asking.has_value() || !tree_->IsPlain(*asking) || !caller.IsOfThisUser()) return UniqueFd();
+  return listing_.Open(tree_->Processes());
 }
 
 // A terminal that the caller has open already, in a way that it has it open. Its path is the

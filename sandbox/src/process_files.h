@@ -20,12 +20,15 @@
 #include "command_tree.h"
 #include "observer.h"
 #include "open_call.h"
+#include "process_listing.h"
 
 namespace cordon::internal {
 
 class ProcessFiles final : public CallHandler {
  public:
-  explicit ProcessFiles(std::shared_ptr<const CommandTree> tree) : tree_(std::move(tree)) {}
+  // `listing`: the folder that is made for who lists /proc; see ProcessListing.
+  ProcessFiles(std::shared_ptr<const CommandTree> tree, std::string listing)
+      : tree_(std::move(tree)), listing_(std::move(listing)) {}
 
   CallAnswer OnCall(const seccomp_notif& call, int listener) override;
 
@@ -34,10 +37,12 @@ class ProcessFiles final : public CallHandler {
   [[nodiscard]] UniqueFd Open(const Caller& caller, const OpenRequest& request);
   [[nodiscard]] UniqueFd OpenOfProcess(const Caller& caller, std::string_view process,
                                        std::string_view name, const OpenRequest& request);
+  [[nodiscard]] UniqueFd OpenListing(const Caller& caller, const OpenRequest& request);
   [[nodiscard]] UniqueFd OpenTerminal(const Caller& caller, int descriptor,
                                       const OpenRequest& request);
 
   const std::shared_ptr<const CommandTree> tree_;
+  ProcessListing listing_;
 };
 
 // What may be opened in the folder of a process, for whom.

@@ -97,6 +97,33 @@ TEST_CASE("a command of the landlock tier sees its own processes in /proc") {
         "True python3\nTrue True\nTrue\nTrue\nTrue\nTrue\nTrue\nTrue True");
 }
 
+TEST_CASE("whoever lists /proc in the landlock tier sees the processes of its own command") {
+  NEED_ON_HOST();
+  const DescriptorGuard guard;
+  OnHostFixture fixture;
+  const Victim victim;
+  CHECK(fixture.Python(std::string(kTried) +
+                       "r, w = os.pipe()\n"
+                       "def ids(): return sorted(int(n) for n in os.listdir('/proc'))\n"
+                       "print(ids() == [os.getpid()])\n"
+                       "child = os.fork()\n"
+                       "if child == 0: os.read(r, 1); os._exit(0)\n"
+                       "print(ids() == sorted([os.getpid(), child]))\n"
+                       "os.write(w, b'x'); os.wait(); print(ids() == [os.getpid()])\n"
+                       // It is a folder like any other that it may not look into or change.
+                       "d = os.open('/proc', os.O_RDONLY)\n"
+                       "print(tried('..', dir_fd=d), tried('../..', dir_fd=d), "
+                       "tried('new', os.O_WRONLY | os.O_CREAT, dir_fd=d))\n"
+                       "try: os.mkdir('new', dir_fd=d)\n"
+                       "except PermissionError: print('not made')\n"
+                       "try: os.rmdir(str(os.getpid()), dir_fd=d)\n"
+                       "except PermissionError: print('not removed')\n"
+                       "print(tried('/proc', os.O_RDWR), tried('/proc', os.O_PATH))\n") ==
+        "True\nTrue\nTrue\nEACCES EACCES EACCES\nnot made\nnot removed\nEISDIR opened");
+  CHECK(fixture.Shell("ps -e -o args= | grep -c [7]7.125; test -e " + victim.folder())
+            .standard_output.head == "0\n");
+}
+
 TEST_CASE("process substitution and the names of standard streams work in the landlock tier") {
   NEED_ON_HOST();
   OnHostFixture fixture;

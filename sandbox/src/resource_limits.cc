@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "command_tree.h"
 #include "launcher.h"
 
 namespace cordon::internal {
@@ -15,6 +16,12 @@ namespace {
 
 // pid 1 of the sandbox counts as one of its user's processes.
 constexpr std::uint64_t kOwnProcesses = 1;
+
+// What several that start at once, or end while they are counted, may be beyond a limit before the
+// whole tree is ended for it.
+std::uint64_t BackstopRoom(std::uint64_t processes) {
+  return std::max<std::uint64_t>(processes / 4, 8);
+}
 
 std::string Watched(const char* what) {
   return absl::StrFormat("the supervisor looks %d times a second and ends a tree that has more %s",
@@ -42,6 +49,16 @@ void AddProcesses(std::uint64_t processes, ProcessBound bound, CompiledLimits& c
            Watched("threads") + ", so that for a moment there can be more: RLIMIT_NPROC does not "
                                 "bind root, and outside of a user namespace it counts every "
                                 "process of this user"});
+      return;
+    case ProcessBound::kCount:
+      compiled.counted_processes = processes;
+      compiled.watched.threads = processes + BackstopRoom(processes);
+      compiled.entries.push_back(
+          {"limits.processes", FeatureStatus::kNarrowed,
+           absl::StrFormat("the supervisor counts the command's threads when another one is to be "
+                           "made, and above the limit that fails with EAGAIN; a tree that gets "
+                           "past it all the same, to more than %d, is ended",
+                           compiled.watched.threads)});
       return;
     case ProcessBound::kUserNamespace:
       compiled.limits.push_back({RLIMIT_NPROC, processes + kOwnProcesses});
@@ -113,6 +130,10 @@ ProcessBound BoundInNamespaces(const Limits& limits, const std::string& fallback
   if (geteuid() != 0 || !limits.processes.has_value()) return ProcessBound::kUserNamespace;
   static const bool keeps = KeepsOwnProcessLimit(fallback_directory);
   return keeps ? ProcessBound::kPidNamespace : ProcessBound::kWatch;
+}
+
+ProcessBound BoundOnHost(bool mediates) {
+  return mediates && CommandTree::CanBeListed() ? ProcessBound::kCount : ProcessBound::kWatch;
 }
 
 ReportEntry EndedByEntry(TreeLimit limit) {

@@ -17,6 +17,7 @@ namespace cordon::internal {
 // What can hold a limit on the number of processes.
 enum class ProcessBound : std::uint8_t {
   kWatch,          // The supervisor, which looks at the tree.
+  kCount,          // The same, and above the limit nothing more can be made (ForkLimit).
   kUserNamespace,  // RLIMIT_NPROC, in the sandbox's own user namespace (user_namespaces(7), Linux
                    // 5.14). It never binds the initial namespace's uid 0 (getrlimit(2)).
   kPidNamespace,   // `SandboxPlan::process_limit`.
@@ -24,7 +25,8 @@ enum class ProcessBound : std::uint8_t {
 
 struct CompiledLimits {
   std::vector<ResourceLimit> limits;
-  std::uint64_t process_limit = 0;  // See `SandboxPlan`.
+  std::uint64_t process_limit = 0;      // See `SandboxPlan`.
+  std::uint64_t counted_processes = 0;  // Of `kCount`; 0: none.
   TreeLimits watched;
   // At least one limit is set, and each bounds the whole tree: the `resource_limits` guarantee.
   bool whole_tree = false;
@@ -37,6 +39,9 @@ struct CompiledLimits {
 // per process and in a launcher of its own (`fallback_directory`: see `Launcher::Start`).
 [[nodiscard]] ProcessBound BoundInNamespaces(const Limits& limits,
                                              const std::string& fallback_directory);
+
+// The best bound for commands of the landlock tier. `mediates`: their calls are handed over.
+[[nodiscard]] ProcessBound BoundOnHost(bool mediates);
 
 // What ended a tree, as an entry for the report of its run. Not for `kNone`.
 [[nodiscard]] ReportEntry EndedByEntry(TreeLimit limit);
