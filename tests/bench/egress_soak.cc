@@ -1,227 +1,263 @@
-// Connections and bytes without end, through our explicit front: no descriptor and no memory is
-// left behind, and no byte is wrong, missing or too many.
+// Connections and bytes without end, through our explicit front or from within a sandbox, where no
+// program knows of a proxy: no descriptor and no memory is left behind, and no byte is wrong,
+// missing or too many.
 //
-//   egress_soak [CONNECTIONS [MIB]]     200000 and 20480 by default
+//   egress_soak [--transparent] [CONNECTIONS [MIB]]     200000 and 20480 by default
 //
-// A quarter of the bytes goes with the connections, the rest over a few long ones beside them. Each
-// byte is that of its place in a sequence whose length is a prime, so that what is lost, doubled or
-// moved shows. Ends with 0 when all is well.
+// Ends with 0 when all is well, with 77 where there can be no such sandbox.
 
+#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "cordon/net-proxy/proxy.h"
+#include "cordon/sandbox/executor_set.h"
+#include "cordon/sdk/executor.h"
+#include "cordon/sdk/profile.h"
 #include "egress_traffic.h"
+#include "soak_traffic.h"
 
 namespace cordon::bench {
 namespace {
 
-constexpr std::size_t kPeriod = 1'048'573;
-constexpr std::size_t kBlock = 256 * 1024;
-constexpr int kClients = 12;
-constexpr int kLongOnes = 4;
-constexpr std::uint64_t kLongBytes = 64U << 20U;
+namespace fs = std::filesystem;
+
+constexpr int kCannotTell = 77;
+constexpr char kName[] = "soak.test";
+constexpr SoakAmount kWarmUp = {2000, 256U << 20U};
 #ifdef __SANITIZE_ADDRESS__
 constexpr std::size_t kMayGrowKiB = 512 * 1024;  // Its allocator keeps what was freed.
 #else
 constexpr std::size_t kMayGrowKiB = 8 * 1024;
 #endif
 
-// The sequence twice in a row, so that every block of it is one piece.
-const std::vector<char>& Sequence() {
-  static const std::vector<char> sequence = [] {
-    std::vector<char> bytes(kPeriod + kBlock);
-    std::uint64_t state = 88172645463325252U;
-    for (std::size_t i = 0; i < kPeriod; ++i) {
-      state ^= state << 13U;
-      state ^= state >> 7U;
-      state ^= state << 17U;
-      bytes[i] = static_cast<char>(state >> 32U);
-    }
-    std::copy_n(bytes.begin(), kBlock, bytes.begin() + kPeriod);
-    return bytes;
-  }();
-  return sequence;
-}
-
-// What a client says first: how much comes each way, and where in the sequence it begins.
-struct Wish {
-  std::uint64_t up = 0;
-  std::uint64_t down = 0;
-  std::uint64_t start = 0;
-};
-
-bool SendSequence(int fd, std::uint64_t start, std::uint64_t size) {
-  for (std::uint64_t sent = 0; sent < size;) {
-    const std::uint64_t part = std::min<std::uint64_t>(kBlock, size - sent);
-    if (!SendAll(fd, Sequence().data() + (start + sent) % kPeriod, part)) return false;
-    sent += part;
-  }
-  return true;
-}
-
-// `size` bytes of the sequence and then, with `to_the_end`, nothing more.
-bool ReceiveSequence(int fd, std::uint64_t start, std::uint64_t size, bool to_the_end) {
-  std::vector<char> block(std::min<std::uint64_t>(kBlock, size + 1));
-  std::uint64_t got = 0;
-  while (got < size) {
-    const std::uint64_t part = std::min<std::uint64_t>(block.size(), size - got);
-    const ssize_t count = recv(fd, block.data(), part, 0);
-    if (count <= 0) return false;
-    const auto length = static_cast<std::size_t>(count);
-    if (std::memcmp(block.data(), Sequence().data() + (start + got) % kPeriod, length) != 0) {
-      return false;
-    }
-    got += length;
-  }
-  return !to_the_end || recv(fd, block.data(), 1, 0) == 0;
-}
-
-// Answers only what came as it was sent.
-void Serve(int fd) {
-  Wish wish;
-  if (!ReceiveAll(fd, reinterpret_cast<char*>(&wish), sizeof wish)) return;
-  if (!ReceiveSequence(fd, wish.start, wish.up, true)) return;
-  SendSequence(fd, wish.start + wish.up, wish.down);
-}
-
-struct Totals {
-  std::atomic<std::uint64_t> begun = 0;
-  std::atomic<std::uint64_t> connections = 0;
-  std::atomic<std::uint64_t> bytes = 0;
-  std::atomic<std::uint64_t> failures = 0;
-};
-
-void Exchange(const Relay& relay, std::uint16_t server, const Wish& wish, bool by_socks,
-              Totals& totals) {
-  const UniqueFd fd = by_socks ? ConnectSocks(relay, server) : Connect(relay, server);
-  const bool is_right =
-      fd.valid() && SendAll(fd.get(), reinterpret_cast<const char*>(&wish), sizeof wish) &&
-      SendSequence(fd.get(), wish.start, wish.up) && shutdown(fd.get(), SHUT_WR) == 0 &&
-      ReceiveSequence(fd.get(), wish.start + wish.up, wish.down, true);
-  if (!is_right) ++totals.failures;
-  ++totals.connections;
-  totals.bytes += wish.up + wish.down;
-  // Half of the ends are resets, which also have to go.
-  if (fd.valid() && wish.start % 2 == 0) ResetOnClose(fd.get());
-}
-
-void RunShort(const Relay& relay, std::uint16_t server, std::uint64_t count, std::uint64_t mean,
-              Totals& totals) {
-  for (std::uint64_t i = 0; (i = totals.begun++) < count;) {
-    Wish wish;
-    wish.start = i * 7919;
-    wish.up = i * 2654435761U % (mean + 1);
-    wish.down = mean - wish.up;
-    Exchange(relay, server, wish, i % 3 == 0, totals);
-  }
-}
-
-void RunLong(const Relay& relay, std::uint16_t server, std::uint64_t bytes, Totals& totals) {
-  for (std::uint64_t i = 0; bytes > 0; ++i) {
-    const std::uint64_t part = std::min(bytes, kLongBytes);
-    Exchange(relay, server, {part / 2, part - part / 2, i * 104'729}, i % 2 == 0, totals);
-    bytes -= part;
-  }
-}
-
 struct State {
   std::size_t descriptors = 0;
   std::size_t resident_kib = 0;
 };
 
-State StateOf(const Relay& relay) { return {Descriptors(relay.pid), ResidentKiB(relay.pid)}; }
+State StateOf(pid_t pid) { return {Descriptors(pid), ResidentKiB(pid)}; }
 
 // The state when as few descriptors as before are left, or after five seconds.
-State SettledState(const Relay& relay, std::size_t descriptors) {
-  State state = StateOf(relay);
+State SettledState(pid_t pid, std::size_t descriptors) {
+  State state = StateOf(pid);
   for (const auto start = Clock::now(); state.descriptors > descriptors && Since(start) < 5;) {
     poll(nullptr, 0, 20);
-    state = StateOf(relay);
+    state = StateOf(pid);
   }
   return state;
 }
 
-void Print(const char* what, const Totals& totals, const State& state, double seconds) {
+struct Counts {
+  std::uint64_t connections = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t failures = 0;
+};
+
+Counts CountsOf(const SoakTotals& totals) {
+  return {totals.connections, totals.bytes, totals.failures};
+}
+
+void Print(const char* what, const Counts& counts, const State& state, double seconds) {
   std::printf("%-8s %9" PRIu64 " connections %8.2f GiB %4zu descriptors %7zu KiB %7.1f s\n", what,
-              totals.connections.load(), static_cast<double>(totals.bytes.load()) / (1U << 30U),
+              counts.connections, static_cast<double>(counts.bytes) / (1U << 30U),
               state.descriptors, state.resident_kib, seconds);
   std::fflush(stdout);
 }
 
-// All of it, with a line from time to time.
-void Run(const Relay& relay, std::uint16_t server, std::uint64_t connections, std::uint64_t bytes,
-         Totals& totals, bool with_lines) {
-  const std::uint64_t mean =
-      std::max<std::uint64_t>(bytes / 4 / std::max<std::uint64_t>(connections, 1), 1);
-  const std::uint64_t each_long = bytes / 4 * 3 / kLongOnes;
-  const auto start = Clock::now();
-  std::atomic<int> running = kClients + kLongOnes;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kClients; ++i) {
-    threads.emplace_back([&] {
-      RunShort(relay, server, connections, mean, totals);
-      --running;
-    });
-  }
-  for (int i = 0; i < kLongOnes; ++i) {
-    threads.emplace_back([&] {
-      RunLong(relay, server, each_long, totals);
-      --running;
-    });
-  }
-  for (double shown = 0; running > 0; poll(nullptr, 0, 20)) {
-    if (!with_lines || Since(start) < shown + 15) continue;
-    shown = Since(start);
-    Print("running", totals, StateOf(relay), shown);
-  }
-  for (std::thread& thread : threads) thread.join();
-}
+// Sends `amount` through the relay and says what came of it.
+using Send = std::function<Counts(const SoakAmount& amount, bool with_lines)>;
 
-int Soak(std::uint64_t connections, std::uint64_t bytes) {
-  (void)Sequence();  // Before the children, which share it.
-  std::uint16_t server = 0;
-  const pid_t server_pid = StartServer(&server, Serve);
-  const Relay relay = StartOurs(server);
-  const State fresh = StateOf(relay);
+// Of the relay in process `pid`, around `send`.
+int Soak(pid_t pid, const SoakAmount& amount, const Send& send) {
+  const State fresh = StateOf(pid);
   // Buffers, threads and pipes that are kept on purpose come with the first connections.
-  Totals warm_up;
-  Run(relay, server, std::min<std::uint64_t>(connections, 2000),
-      std::min<std::uint64_t>(bytes, 256U << 20U), warm_up, false);
+  const Counts warm_up = send(
+      {std::min(amount.connections, kWarmUp.connections), std::min(amount.bytes, kWarmUp.bytes)},
+      false);
   // Pipes that are kept for the next bulk are descriptors too.
-  const State before = SettledState(relay, fresh.descriptors);
+  const State before = SettledState(pid, fresh.descriptors);
   Print("before", warm_up, before, 0);
-  Totals totals;
   const auto start = Clock::now();
-  Run(relay, server, connections, bytes, totals, true);
+  const Counts counts = send(amount, true);
   const double seconds = Since(start);
-  const State after = SettledState(relay, before.descriptors);
-  Print("after", totals, after, seconds);
-  EndChild(relay.pid);
-  EndChild(server_pid);
-  const std::uint64_t failures = totals.failures + warm_up.failures;
+  const State after = SettledState(pid, before.descriptors);
+  Print("after", counts, after, seconds);
+  const std::uint64_t failures = counts.failures + warm_up.failures;
+  const bool is_all = counts.connections >= amount.connections;
   // Sixteen pipes at most are kept, of two descriptors each.
   const bool is_flat = after.descriptors <= std::max(before.descriptors, fresh.descriptors + 32) &&
                        after.resident_kib <= before.resident_kib + kMayGrowKiB;
-  std::printf("%" PRIu64 " exchanges that failed or had a wrong byte; %s\n", failures,
+  std::printf("%" PRIu64 " exchanges that failed or had a wrong byte; %s; %s\n", failures,
+              is_all ? "all were made" : "NOT ALL WERE MADE",
               is_flat ? "descriptors and memory flat" : "SOMETHING WAS LEFT BEHIND");
-  return failures == 0 && is_flat ? 0 : 1;
+  return failures == 0 && is_all && is_flat ? 0 : 1;
+}
+
+// --- the explicit front
+
+int SoakExplicit(std::uint16_t server, const SoakAmount& amount) {
+  const Relay relay = StartOurs(server);
+  const SoakConnector connect = [&relay, server](std::uint64_t i) {
+    return i % 3 == 0 ? ConnectSocks(relay, server) : bench::Connect(relay, server);
+  };
+  const int status = Soak(relay.pid, amount, [&](const SoakAmount& part, bool with_lines) {
+    SoakTotals totals;
+    const auto start = Clock::now();
+    double shown = 0;
+    RunSoak(connect, part, totals, [&] {
+      if (!with_lines || Since(start) < shown + 15) return;
+      shown = Since(start);
+      Print("running", CountsOf(totals), StateOf(relay.pid), shown);
+    });
+    return CountsOf(totals);
+  });
+  EndChild(relay.pid);
+  return status;
+}
+
+// --- from within a sandbox
+
+// What runs in the sandbox: an ordinary client that knows a name.
+int RunInside(std::uint16_t port, const SoakAmount& amount) {
+  PrepareSoak();
+  SoakTotals totals;
+  const SoakConnector connect = [port](std::uint64_t /*i*/) -> UniqueFd {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_family = AF_INET;
+    addrinfo* found = nullptr;
+    if (getaddrinfo(kName, std::to_string(port).c_str(), &hints, &found) != 0) return {};
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+    UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    SetDeadlines(fd.get());
+    if (::connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0) return {};
+    return fd;
+  };
+  RunSoak(connect, amount, totals, [] {});
+  const Counts counts = CountsOf(totals);
+  std::printf("%" PRIu64 " %" PRIu64 " %" PRIu64 "\n", counts.connections, counts.bytes,
+              counts.failures);
+  return 0;
+}
+
+// The proxy and the executor are this very process, and the client is a command of theirs.
+class Sandboxed {
+ public:
+  // An error where the namespaces tier cannot be had.
+  static absl::StatusOr<Sandboxed> Create(const std::string& folder, std::uint16_t server) {
+    Sandboxed made;
+    made.folder_ = folder;
+    made.port_ = server;
+    const std::string target = std::string(kName) + ":" + std::to_string(server);
+    ProfileConfig config;
+    config.workspace_root = folder;
+    config.workspace_read = Access::kAllow;
+    config.command = Access::kAllow;
+    config.network_targets = {target};
+    absl::StatusOr<Profile> profile = Profile::Create(config);
+    if (!profile.ok()) return profile.status();
+    EgressProxyOptions proxy;
+    absl::StatusOr<EgressOverride> where =
+        ParseEgressOverride(target + "=127.0.0.1:" + std::to_string(server));
+    if (!where.ok()) return where.status();
+    proxy.overrides = {*std::move(where)};
+    absl::StatusOr<std::unique_ptr<NetProxy>> egress = NewEgressProxy(std::move(proxy));
+    if (!egress.ok()) return egress.status();
+    ExecutorSetOptions options;
+    options.scratch_root = folder;
+    options.max_executors = 1;
+    options.backend = Backend::kNamespaces;
+    options.ready_sandboxes = 0;
+    options.egress = *std::move(egress);
+    absl::StatusOr<std::unique_ptr<ExecutorSet>> set = ExecutorSet::Create(*profile, options);
+    if (!set.ok()) return set.status();
+    made.set_ = *std::move(set);
+    return made;
+  }
+
+  Counts Send(const SoakAmount& amount) {
+    Counts counts;
+    counts.failures = 1;
+    const auto executor = set_->For("soak");
+    if (!executor.ok()) return counts;
+    const auto result = (*executor)->RunArgv(
+        folder_, {folder_ + "/client", "--inside", std::to_string(port_),
+                  std::to_string(amount.connections), std::to_string(amount.bytes)});
+    if (!result.ok()) {
+      std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
+      return counts;
+    }
+    const std::string& said = result->standard_output.head;
+    if (std::sscanf(said.c_str(), "%" SCNu64 " %" SCNu64 " %" SCNu64, &counts.connections,
+                    &counts.bytes, &counts.failures) != 3) {
+      std::fprintf(stderr, "%s\n", result->standard_error.head.c_str());
+      counts.failures = 1;
+    }
+    return counts;
+  }
+
+ private:
+  std::string folder_;
+  std::uint16_t port_ = 0;
+  std::unique_ptr<ExecutorSet> set_;
+};
+
+int SoakTransparent(std::uint16_t server, const SoakAmount& amount) {
+  std::string folder = fs::temp_directory_path() / "cordon-soak-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return 1;
+  int status = kCannotTell;
+  fs::copy_file("/proc/self/exe", folder + "/client");
+  {
+    absl::StatusOr<Sandboxed> sandboxed = Sandboxed::Create(folder, server);
+    if (sandboxed.ok()) {
+      status = Soak(getpid(), amount, [&](const SoakAmount& part, bool /*with_lines*/) {
+        return sandboxed->Send(part);
+      });
+    } else {
+      std::printf("left out: %s\n", sandboxed.status().ToString().c_str());
+    }
+  }
+  fs::remove_all(folder);
+  return status;
+}
+
+int Main(std::vector<std::string> words) {
+  const auto number = [](const std::string& word) {
+    return std::strtoull(word.c_str(), nullptr, 10);
+  };
+  if (words.size() == 4 && words[0] == "--inside") {
+    return RunInside(static_cast<std::uint16_t>(number(words[1])),
+                     {number(words[2]), number(words[3])});
+  }
+  const bool is_transparent = !words.empty() && words[0] == "--transparent";
+  if (is_transparent) words.erase(words.begin());
+  const SoakAmount amount = {!words.empty() ? number(words[0]) : 200'000,
+                             (words.size() > 1 ? number(words[1]) : 20'480) << 20U};
+  PrepareSoak();  // Before the children, which share it.
+  std::uint16_t server = 0;
+  const pid_t server_pid = StartServer(&server, ServeSoak);
+  const int status =
+      is_transparent ? SoakTransparent(server, amount) : SoakExplicit(server, amount);
+  EndChild(server_pid);
+  return status;
 }
 
 }  // namespace
 }  // namespace cordon::bench
 
-int main(int argc, char** argv) {
-  const std::uint64_t connections = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 200'000;
-  const std::uint64_t mib = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 20'480;
-  return cordon::bench::Soak(connections, mib << 20U);
-}
+int main(int argc, char** argv) { return cordon::bench::Main({argv + 1, argv + argc}); }

@@ -31,14 +31,6 @@ sockaddr_in Loopback(std::uint16_t port) {
   return address;
 }
 
-void Prepare(int fd) {
-  const timeval limit{10, 0};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-}
-
 std::string FindProgram(const std::string& name) {
   for (const char* folder : {"/usr/sbin/", "/usr/bin/", "/usr/local/sbin/", "/usr/local/bin/"}) {
     if (access((folder + name).c_str(), X_OK) == 0) return folder + name;
@@ -173,9 +165,17 @@ std::optional<Relay> StartPeer(const std::string& name, const std::string& folde
   return relay;
 }
 
+void SetDeadlines(int fd) {
+  const timeval limit{10, 0};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
 UniqueFd ConnectTo(std::uint16_t port) {
   UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  Prepare(fd.get());
+  SetDeadlines(fd.get());
   const sockaddr_in address = Loopback(port);
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return {};

@@ -54,6 +54,8 @@ struct Relay {
                                              const std::vector<std::string>& arguments,
                                              std::uint16_t port);
 
+// Waits for bytes end after ten seconds, and none is made to wait for more of them.
+void SetDeadlines(int fd);
 // Not valid when it failed.
 [[nodiscard]] UniqueFd ConnectTo(std::uint16_t port);
 // A connection to the server, through a tunnel of `relay` (CONNECT, or SOCKS 5) when it has a port.
