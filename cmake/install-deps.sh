@@ -7,9 +7,10 @@ CORDON_BUILD_PACKAGES=(
   libabsl-dev nlohmann-json3-dev libssl-dev libseccomp-dev libcli11-dev libcurl4-openssl-dev catch2
   python3 util-linux
 )
-# The fuzzers' runtime, the exact formatter, and what the tests of terminals and of debuggers drive; only CI
-# needs them.
-CORDON_CI_PACKAGES=(clang clang-format-14 clang-tidy tmux vim less procps gdb strace)
+# The fuzzers' runtime, the exact formatter, and what the tests of terminals, of debuggers and of database clients
+# drive; only CI needs them.
+CORDON_CI_PACKAGES=(clang clang-format-14 clang-tidy tmux vim less procps gdb strace
+  postgresql postgresql-client redis-server redis-tools)
 
 # Prints those of the packages given that are not installed.
 cordon_missing_packages() {

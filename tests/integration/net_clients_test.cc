@@ -4,15 +4,20 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "integration/support/net_servers.h"
+#include "integration/support/real_server.h"
 #include "support/catch.h"
 
 namespace cordon::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 #define NEEDS(program)                           \
   if (access("/usr/bin/" program, X_OK) != 0) {  \
@@ -266,6 +271,59 @@ TEST_CASE("psql") {
   servers.ExpectReached(ground,
                         "psql -XAtc 'select 1' 'host=HOST user=u dbname=d sslmode=disable' "
                         "</dev/null | grep -qx text");
+}
+
+// Debian keeps the server's programs of each version in a folder of its own.
+std::string PostgresPrograms() {
+  std::error_code error;
+  for (const auto& version : fs::directory_iterator("/usr/lib/postgresql", error)) {
+    const std::string programs = version.path().string() + "/bin";
+    if (access((programs + "/initdb").c_str(), X_OK) == 0) return programs;
+  }
+  return "";
+}
+
+TEST_CASE("psql works with a real PostgreSQL server") {
+  NEEDS("psql");
+  const std::string programs = PostgresPrograms();
+  if (programs.empty()) CORDON_SKIP("postgresql", "its server is not installed");
+  const Ground ground;
+  const RealServer server(
+      ground,
+      "PATH=" + programs +
+          ":$PATH; initdb -D \"$DATA/d\" -U u -A trust -E UTF8 --locale=C -N >/dev/null && "
+          "exec postgres -D \"$DATA/d\" -p \"$PORT\" -h 127.0.0.1 -k '' -c fsync=off",
+      "ready to accept connections");
+  const Words policy = server.PolicyFor(5432);
+  ExpectOnlyGrantedReached(ground, policy,
+                           "psql -XAtc 'select 40 + 2' 'host=HOST user=u dbname=postgres' "
+                           "</dev/null | grep -qx 42");
+  // More than fits in any buffer on the way, in both directions.
+  ExpectAllowed(ground, policy,
+                "export PGHOST=granted.test PGUSER=u PGDATABASE=postgres; seq 300000 >rows && "
+                "psql -Xqc 'create table t (n int)' && psql -Xqc '\\copy t from rows' && "
+                "psql -XAtqc '\\copy (select n from t order by n) to back' && cmp rows back");
+  // It listens and tells a waiting client, who sends nothing meanwhile.
+  ExpectAllowed(ground, policy,
+                "export PGHOST=granted.test PGUSER=u PGDATABASE=postgres; "
+                "psql -XAt -c 'listen a' -c \"notify a, 'told'\" -c 'select pg_sleep(0.2)' | "
+                "grep -q told");
+}
+
+TEST_CASE("redis-cli works with a real Redis server") {
+  NEEDS("redis-cli");
+  NEEDS("redis-server");
+  const Ground ground;
+  const RealServer server(ground,
+                          "exec redis-server --port \"$PORT\" --bind 127.0.0.1 --dir \"$DATA\" "
+                          "--save '' --appendonly no --daemonize no",
+                          "eady to accept connections");
+  const Words policy = server.PolicyFor(6379);
+  ExpectOnlyGrantedReached(ground, policy, "redis-cli -h HOST ping | grep -qx PONG");
+  ExpectAllowed(ground, policy,
+                "r='redis-cli -h granted.test'; head -c 3000000 /dev/urandom | base64 -w0 >v && "
+                "$r -x set key <v | grep -qx OK && $r get key | tr -d '\\n' | cmp - v && "
+                "test \"$($r -r 50 incr n | tail -1)\" = 50");
 }
 
 TEST_CASE("redis-cli") {

@@ -87,9 +87,14 @@ NetServers::NetServers(const Ground& ground) {
 }
 
 void NetServers::ExpectReached(const Ground& ground, std::string_view act, int line) const {
-  const CordonRun allowed = ExpectAllowed(ground, policy_, WithHost(act, "granted.test"), line);
+  ExpectOnlyGrantedReached(ground, policy_, act, line);
+}
+
+void ExpectOnlyGrantedReached(const Ground& ground, const Words& policy, std::string_view act,
+                              int line) {
+  const CordonRun allowed = ExpectAllowed(ground, policy, WithHost(act, "granted.test"), line);
   const CordonRun refused = RunText(
-      ground, policy_,
+      ground, policy,
       "(" + WithHost(act, "refused.test") + ") >/dev/null 2>&1 && echo reached || echo failed");
   // Twice the time, since other programs use the processors too.
   Expect(refused)

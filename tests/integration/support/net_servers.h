@@ -37,6 +37,10 @@ class NetServers {
   Words policy_;
 };
 
+// The same under `policy`, which grants granted.test by whatever server.
+void ExpectOnlyGrantedReached(const Ground& ground, const Words& policy, std::string_view act,
+                              int line = __builtin_LINE());
+
 }  // namespace cordon::test
 
 #endif  // CORDON_TESTS_INTEGRATION_SUPPORT_NET_SERVERS_H_
