@@ -272,6 +272,33 @@ Try('control', Fetch)
   CHECK(run.Finish().status == 0);
 }
 
+TEST_CASE("a later command in the same network finds no socket and no address of an earlier one") {
+  NEEDS_PYTHON();
+  const Listener server(Listener::Kind::kTcp);
+  const Ground ground;
+  McpClient client(ground, Granting(server));
+  // Connections that were left open, half closed and reset, and what a command sees of its own.
+  const auto first = client.Bash(Python(R"(
+kept = []
+for i in range(6):
+    s = socket.create_connection(('granted.test', 80), 8)
+    if i % 3 == 1: s.shutdown(socket.SHUT_WR)
+    kept.append(s)
+print(os.readlink('/proc/self/ns/net'))
+print('seen', '12C6' in open('/proc/net/tcp').read())
+)"));
+  const std::string said = first["structuredContent"]["stdout"];
+  CHECK(Has(said, "seen True"));  // The control: 198.18.0.0/15 is where names lead to.
+  const auto second = client.Bash(
+      "readlink /proc/self/ns/net; cat /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/arp "
+      "/proc/net/rt_cache");
+  const std::string left = second["structuredContent"]["stdout"];
+  CHECK(left.substr(0, left.find('\n')) == said.substr(0, said.find('\n')));  // The same network.
+  CHECK_FALSE(Has(left, "12C6"));
+  CHECK_FALSE(Has(left, "198.18."));
+  CHECK_FALSE(Has(left, ":0050"));
+}
+
 TEST_CASE("a command that fills its own queue does not fill another's") {
   NEEDS_PYTHON();
   const Ground ground;
