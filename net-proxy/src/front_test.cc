@@ -53,8 +53,8 @@ TEST_CASE("a rule for any host opens no address that has to be named") {
                              static_cast<char>(server.port() & 0xff)};
   {
     const Front front(EgressProxyOptions(), Plan({"*:" + port, "0.0.0.0/0:" + port}));
-    for (const std::string host :
-         {"127.0.0.1", "127.0.0.2", "10.0.0.5", "169.254.169.254", "[::1]", "[fd00::1]"}) {
+    for (const std::string host : {"localhost", "127.0.0.1", "127.0.0.2", "10.0.0.5",
+                                   "169.254.169.254", "[::1]", "[fd00::1]"}) {
       INFO(host);
       CHECK(front.Ask(Get(host + ":" + port)).starts_with("HTTP/1.1 403"));
       const std::string authority = host + ":" + port;
@@ -208,17 +208,12 @@ TEST_CASE("an upload in chunks with trailers goes through a forward proxy unchan
             body);
 }
 
-TEST_CASE("an explicit front serves any port of a target and no address inside") {
+TEST_CASE("an explicit front serves any port of a target") {
   TestServer server(ServeHttp);
   EgressProxyOptions options;
   options.overrides = {To("granted.test:8123", server.port())};
-  const std::string port = std::to_string(server.port());
-  const Front front(std::move(options), Plan({"granted.test:*", "*:" + port}));
+  const Front front(std::move(options), Plan({"granted.test:*"}));
   CHECK(front.Ask(Get("granted.test:8123")).find("you asked") != std::string::npos);
-  const std::string answer = front.Ask(Get("127.0.0.1:" + port));
-  CHECK(answer.starts_with("HTTP/1.1 403"));
-  const std::string local = front.Ask(Get("localhost:" + port));
-  CHECK(local.starts_with("HTTP/1.1 403"));
   CHECK(server.connections() == 1);
 }
 

@@ -58,23 +58,6 @@ TEST_CASE("a name that leads to an address which is not public is refused") {
   CHECK(stream.ReadAll().find("you asked") != std::string::npos);
 }
 
-TEST_CASE("a name is looked up once for a connection, so that a second answer changes nothing") {
-  TestServer server(ServeHttp);
-  std::atomic<int> lookups = 0;
-  Served served;
-  const std::string port = std::to_string(server.port());
-  if (!served.Start(Looking([&](const std::string&) {
-                      return std::vector<std::string>{++lookups == 1 ? "192.0.2.1" : "127.0.0.1"};
-                    }),
-                    Plan({"granted.test:" + port}))) {
-    CORDON_SKIP("userns", "no user namespaces");
-  }
-  const TestStream stream = served.Connect("granted.test", server.port());
-  CHECK(stream.ReadAll().empty());
-  CHECK(lookups == 1);
-  CHECK(server.connections() == 0);
-}
-
 TEST_CASE("no question for a name that is not granted leaves the resolver") {
   std::atomic<int> lookups = 0;
   Served served;
