@@ -123,17 +123,14 @@ class LauncherProcess final : public Launcher {
     (void)conversation_.Ask(request, {}, {});
   }
 
-  absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id, int network) override {
+  absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id, const SpawnPlace& place) override {
     absl::StatusOr<Channel> channel = MakeChannel();
     if (!channel.ok()) return channel.status();
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kPrepare;
     request.plan_id = plan_id;
     std::vector<int> descriptors = {channel->theirs.get()};
-    if (network >= 0) {
-      request.flags = kInNetwork;
-      descriptors.push_back(network);
-    }
+    AddPlace(place, request, descriptors);
     absl::Status told = conversation_.Tell(request, descriptors);
     if (!told.ok()) return told;
     return std::move(channel->ours);
@@ -157,7 +154,7 @@ class LauncherProcess final : public Launcher {
 
   absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id, const CommandPlan& command,
                                        int standard_input, int standard_output, int standard_error,
-                                       int network) override {
+                                       const SpawnPlace& place) override {
     const absl::StatusOr<std::string> block = EncodeCommand(command);
     if (!block.ok()) return block.status();
     absl::StatusOr<Channel> channel = MakeChannel();
@@ -167,10 +164,7 @@ class LauncherProcess final : public Launcher {
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kSpawn;
     request.plan_id = plan_id;
-    if (network >= 0) {
-      request.flags = kInNetwork;
-      descriptors.push_back(network);
-    }
+    AddPlace(place, request, descriptors);
     if (block->size() <= kMaxInlineBytes) {
       request.inline_bytes = static_cast<std::uint32_t>(block->size());
       return Begun(conversation_.Ask(request, *block, descriptors), std::move(channel->ours));
@@ -241,6 +235,14 @@ class LauncherProcess final : public Launcher {
   }
 
  private:
+  static void AddPlace(const SpawnPlace& place, LauncherRequest& request,
+                       std::vector<int>& descriptors) {
+    if (place.template_plan.has_value()) request.template_plan = *place.template_plan + 1;
+    if (place.network < 0) return;
+    request.flags = kInNetwork;
+    descriptors.push_back(place.network);
+  }
+
   static absl::StatusOr<SpawnedSandbox> Begun(absl::StatusOr<Answer> answer, UniqueFd channel) {
     if (!answer.ok()) return answer.status();
     if (const int error = answer->reply.error_number) {

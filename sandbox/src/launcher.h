@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -19,6 +20,15 @@ namespace cordon::internal {
 struct SpawnedSandbox {
   UniqueFd pidfd;    // Of the sandbox's pid 1: readable once the whole tree has ended.
   UniqueFd channel;  // Carries `SpawnEvent`s out and `SpawnControl`s in.
+};
+
+// Where a sandbox is made.
+struct SpawnPlace {
+  int network = -1;  // The namespace to start in, for a plan without the host's network (borrowed);
+                     // negative: a new one.
+  // A plan with the same view: what its sandboxes share is copied, or begun to be made for the next
+  // ones (launcher/view_template.h). Not in a `network`.
+  std::optional<std::uint32_t> template_plan;
 };
 
 // A network that the launcher has begun to make; see network_protocol.h.
@@ -43,18 +53,15 @@ class Launcher {
   virtual void RemovePlan(std::uint32_t id) = 0;
 
   // Begins a spawn and returns at once; failures of the set-up arrive on the channel. The
-  // descriptors are borrowed. `network` is the namespace to start in, for a plan without the host's
-  // network; negative: a new one. Returns kUnavailable when the launcher is gone, kSetupFailed when
-  // the namespaces themselves are refused, kInvalidCommand for text that cannot be passed on.
-  [[nodiscard]] virtual absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id,
-                                                             const CommandPlan& command,
-                                                             int standard_input,
-                                                             int standard_output,
-                                                             int standard_error, int network) = 0;
+  // descriptors are borrowed. Returns kUnavailable when the launcher is gone, kSetupFailed when the
+  // namespaces themselves are refused, kInvalidCommand for text that cannot be passed on.
+  [[nodiscard]] virtual absl::StatusOr<SpawnedSandbox> Spawn(
+      std::uint32_t plan_id, const CommandPlan& command, int standard_input, int standard_output,
+      int standard_error, const SpawnPlace& place) = 0;
   [[nodiscard]] absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id,
                                                      const CommandPlan& command, int standard_input,
                                                      int standard_output, int standard_error) {
-    return Spawn(plan_id, command, standard_input, standard_output, standard_error, -1);
+    return Spawn(plan_id, command, standard_input, standard_output, standard_error, SpawnPlace());
   }
 
   // Begins a network and returns at once. Returns kUnavailable when the launcher is gone and
@@ -66,11 +73,12 @@ class Launcher {
   [[nodiscard]] virtual absl::Status CheckProcessLimit() = 0;
 
   // Begins a sandbox of the plan that waits for its command, and returns its channel without
-  // waiting for anything: see ready_sandboxes.h, which speaks with it. `network` as for `Spawn`.
-  // Returns kUnavailable when the launcher is gone.
-  [[nodiscard]] virtual absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id, int network) = 0;
+  // waiting for anything: see ready_sandboxes.h, which speaks with it. Returns kUnavailable when
+  // the launcher is gone.
+  [[nodiscard]] virtual absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id,
+                                                         const SpawnPlace& place) = 0;
   [[nodiscard]] absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id) {
-    return Prepare(plan_id, -1);
+    return Prepare(plan_id, SpawnPlace());
   }
 
   // Says that the tree behind `pidfd` (borrowed), which `Prepare` began, gets its command: what it

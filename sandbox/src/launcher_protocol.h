@@ -41,7 +41,11 @@ struct LauncherRequest {
   Kind kind = Kind::kAddPlan;
   std::uint32_t plan_id = 0;
   std::uint32_t inline_bytes = 0;
-  std::uint32_t flags = 0;  // The size stays a multiple of 8, for what follows.
+  std::uint32_t flags = 0;
+  // kSpawn, kPrepare: one more than the id of a plan with the same view, whose template is used if
+  // it is there already, and is made if not; 0: none. The size stays a multiple of 8.
+  std::uint32_t template_plan = 0;
+  std::uint32_t reserved = 0;
 };
 inline constexpr int kSpawnDescriptors = 4;
 

@@ -48,9 +48,16 @@ absl::StatusOr<SpawnedSandbox> StartInReadyOrNew(PreparedSpawn& spawn,
     }
   }
   const RegisteredPlan& plan = *ready.registered;
+  SpawnPlace place;
+  std::shared_ptr<const RegisteredPlan> same_view;  // Known to the launcher until it has answered.
+  if (network != nullptr) {
+    place.network = network->sandbox();
+  } else if (ready.ready != nullptr) {
+    same_view = ready.ready->TemplatePlan();
+    if (same_view != nullptr) place.template_plan = same_view->id();
+  }
   return plan.launcher().Spawn(plan.id(), spawn.plan, streams.standard_input,
-                               streams.standard_output, streams.standard_error,
-                               network != nullptr ? network->sandbox() : -1);
+                               streams.standard_output, streams.standard_error, place);
 }
 
 absl::StatusOr<std::shared_ptr<Execution>> HandOver(const std::shared_ptr<LiveExecutions>& live,

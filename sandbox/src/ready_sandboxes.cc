@@ -93,9 +93,7 @@ std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take(const Network& netwo
   const auto found = std::find_if(waiting_.begin(), waiting_.end(), is_there);
   if (found == waiting_.end()) return std::nullopt;
   if (!sources_->StillHold()) {
-    waiting_.clear();
-    sources_.reset();
-    pinned_.reset();
+    UnpinLocked();
     return std::nullopt;
   }
   Waiting one = std::move(*found);
@@ -110,7 +108,7 @@ std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take(const Network& netwo
 absl::Status ReadySandboxes::Prove(const Network& network) {
   const std::lock_guard lock(mutex_);
   if (closed_) return MakeError(ErrorCode::kClosed, "the executor is closed");
-  absl::Status made = MakeOneLocked(network);
+  absl::Status made = MakeOneLocked(network, false);
   if (!made.ok()) return made;
   absl::StatusOr<UniqueFd> pidfd = AwaitReady(waiting_.back().channel.get());
   if (pidfd.ok()) {
@@ -124,22 +122,52 @@ absl::Status ReadySandboxes::Prove(const Network& network) {
 void ReadySandboxes::Refill() {
   const std::lock_guard lock(mutex_);
   while (!closed_ && waiting_.size() < count_) {
-    if (!MakeOneLocked(nullptr).ok()) return;
+    if (!MakeOneLocked(nullptr, true).ok()) return;
   }
 }
 
-absl::Status ReadySandboxes::MakeOneLocked(const Network& network) {
-  if (pinned_ == nullptr) {
-    SandboxPlan plan = plan_;
-    sources_.emplace(plan.view);
-    absl::StatusOr<std::shared_ptr<const RegisteredPlan>> pinned =
-        RegisteredPlan::Create(launcher_, plan);
-    if (!pinned.ok()) return pinned.status();
-    pinned_ = *std::move(pinned);
+std::shared_ptr<const RegisteredPlan> ReadySandboxes::TemplatePlan() {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return nullptr;
+  if (pinned_ != nullptr && !sources_->StillHold()) UnpinLocked();
+  if (pause_ > 0) {
+    --pause_;
+    return nullptr;
   }
+  if (pinned_ == nullptr && !PinLocked().ok()) return nullptr;
+  ++asked_;
+  return pinned_;
+}
+
+absl::Status ReadySandboxes::PinLocked() {
+  SandboxPlan plan = plan_;
+  sources_.emplace(plan.view);
+  absl::StatusOr<std::shared_ptr<const RegisteredPlan>> pinned =
+      RegisteredPlan::Create(launcher_, plan);
+  if (!pinned.ok()) return pinned.status();
+  pinned_ = *std::move(pinned);
+  asked_ = 0;
+  return absl::OkStatus();
+}
+
+void ReadySandboxes::UnpinLocked() {
+  waiting_.clear();
+  sources_.reset();
+  pinned_.reset();
+  next_pause_ = asked_ >= kWorthwhile ? kFirstPause : std::min(2 * next_pause_, kLongestPause);
+  pause_ = next_pause_;
+}
+
+absl::Status ReadySandboxes::MakeOneLocked(const Network& network, bool from_template) {
+  if (pinned_ == nullptr) {
+    absl::Status pinned = PinLocked();
+    if (!pinned.ok()) return pinned;
+  }
+  SpawnPlace place;
+  if (network != nullptr) place.network = network->sandbox();
+  if (from_template) place.template_plan = pinned_->id();
   const auto now = std::chrono::steady_clock::now();
-  absl::StatusOr<UniqueFd> channel =
-      launcher_->Prepare(pinned_->id(), network != nullptr ? network->sandbox() : -1);
+  absl::StatusOr<UniqueFd> channel = launcher_->Prepare(pinned_->id(), place);
   if (!channel.ok()) return channel.status();
   waiting_.push_back({*std::move(channel), network, now, {}, pinned_});
   return absl::OkStatus();

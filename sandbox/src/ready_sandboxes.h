@@ -52,11 +52,20 @@ class ReadySandboxes {
   // time.
   void Refill();
 
+  // The plan whose template the next command may start from, when it gets a new sandbox: its paths
+  // lead to the same objects still. Null where none is worth making, as for the first command.
+  [[nodiscard]] std::shared_ptr<const RegisteredPlan> TemplatePlan();
+
   // Ends them all, and makes no more.
   void Close();
 
  private:
   using Network = std::shared_ptr<NetworkNamespaces>;
+  // A set that runs one command needs no template. Where its paths change all the time one would be
+  // made for nothing more and more seldom.
+  static constexpr std::size_t kFirstPause = 1;
+  static constexpr std::size_t kLongestPause = 64;
+  static constexpr std::size_t kWorthwhile = 4;
 
   struct Waiting {
     UniqueFd channel;
@@ -67,7 +76,9 @@ class ReadySandboxes {
   };
 
   [[nodiscard]] std::optional<Waiting> Take(const Network& network);
-  [[nodiscard]] absl::Status MakeOneLocked(const Network& network);
+  [[nodiscard]] absl::Status MakeOneLocked(const Network& network, bool from_template);
+  [[nodiscard]] absl::Status PinLocked();
+  void UnpinLocked();
 
   const std::shared_ptr<Launcher> launcher_;
   const SandboxPlan plan_;
@@ -79,6 +90,11 @@ class ReadySandboxes {
   std::shared_ptr<const RegisteredPlan> pinned_;
   std::optional<PlanSources> sources_;
   std::deque<Waiting> waiting_;
+  // Commands that asked for a template since the plan was pinned, and those that are to come before
+  // it is worth pinning again.
+  std::size_t asked_ = 0;
+  std::size_t pause_ = kFirstPause;
+  std::size_t next_pause_ = kFirstPause;
 };
 
 }  // namespace cordon::internal

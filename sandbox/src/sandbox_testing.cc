@@ -108,7 +108,7 @@ Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command,
   UniqueFd writer(ends[1]);
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   absl::StatusOr<SpawnedSandbox> spawned =
-      launcher.Spawn(*id, command, null.get(), writer.get(), writer.get(), network);
+      launcher.Spawn(*id, command, null.get(), writer.get(), writer.get(), {network, {}});
   launcher.RemovePlan(*id);  // A spawn that has begun does not need it.
   writer.Reset();
   ran.status = spawned.status();

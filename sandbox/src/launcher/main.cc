@@ -17,6 +17,7 @@
 #include "launcher/supervisor.h"
 #include "launcher/sweep.h"
 #include "launcher/text.h"
+#include "launcher/view_template.h"
 #include "launcher_protocol.h"
 
 namespace cordon::launcher {
@@ -81,11 +82,15 @@ class Launcher {
   };
 
   // False once the process that is served is gone.
-  static bool WaitForRequest() {
+  bool WaitForRequest() {
     pollfd entries[] = {{kLauncherSocket, POLLIN, 0}, {kLauncherHost, POLLIN, 0}};
-    while (Call(__NR_ppoll, entries, 2, nullptr, nullptr, 0) < 0) {
+    for (;;) {
+      __kernel_timespec idle = {ViewTemplates::kIdleSeconds, 0};
+      const long ready =
+          Call(__NR_ppoll, entries, 2, templates_.empty() ? nullptr : &idle, nullptr, 0);
+      if (ready > 0) return entries[1].revents == 0;
+      if (ready == 0) templates_.ForgetIdle();
     }
-    return entries[1].revents == 0;
   }
 
   // With this process everything that it started ends. Its folder is removed after that, by a
@@ -200,6 +205,7 @@ class Launcher {
     if (id >= internal::kMaxPlans) return {EINVAL};
     Unmap(plans[id]);
     plans[id] = {};
+    templates_.Forget(id);
     return {};
   }
 
@@ -235,7 +241,7 @@ class Launcher {
       return;
     }
     spawn.plan = Plan(plans[message.request.plan_id].start);
-    const Fd pidfd = Begin(spawn);
+    const Fd pidfd = BeginFromTemplateOrNot(spawn);
     if (!pidfd.ok()) {
       ReportFailure(spawn.channel, At(internal::Step::kNamespaces, pidfd.error()));
     }
@@ -268,10 +274,27 @@ class Launcher {
     spawn.command = Command(command.start);
     for (int i = 0; i < 3; ++i) spawn.standard[i] = received.descriptors[i].get();
     if (IsInNetwork()) spawn.network = received.descriptors[internal::kSpawnDescriptors].get();
-    Fd pidfd = Begin(spawn);
+    Fd pidfd = BeginFromTemplateOrNot(spawn);
     const int error = pidfd.error();
     if (error == 0) NoteRunning(message.request.plan_id, pidfd.get());
     return {error, 0, static_cast<Fd&&>(pidfd)};
+  }
+
+  Fd BeginFromTemplateOrNot(const Spawn& spawn) {
+    const std::uint32_t id = message.request.template_plan - 1;
+    if (message.request.template_plan == 0 || !KnowsPlan(id) || IsInNetwork()) return Begin(spawn);
+    // What a command adds to its view is the host's.
+    const wire::CommandHeader* command = spawn.command.header;
+    if (command != nullptr && command->extra_view.count != 0) return Begin(spawn);
+    const Plan plan(plans[id].start);
+    Spawn from_template = spawn;
+    from_template.plan = plan;
+    from_template.view = templates_.For(id, plan);
+    if (from_template.view == nullptr) return Begin(spawn);
+    Fd pidfd = Begin(from_template);
+    if (pidfd.ok()) return pidfd;
+    templates_.Fail(id);
+    return Begin(spawn);
   }
 
   [[nodiscard]] Spawn NewSpawn(int channel) const {
@@ -292,6 +315,7 @@ class Launcher {
 
   Running running_[kMaxRunning];
   Identity identity_;
+  ViewTemplates templates_{identity_, self_};
   unsigned file_mode_mask_ = 022;
   Fd self_;
   Fd own_parent_;

@@ -58,13 +58,20 @@ Received Receive(int socket, void* buffer, std::size_t capacity) {
 }
 
 int Send(int socket, const void* bytes, std::size_t size, int descriptor) {
+  return SendAll(socket, bytes, size, &descriptor, descriptor >= 0 ? 1 : 0);
+}
+
+int SendAll(int socket, const void* bytes, std::size_t size, const int* descriptors, int count) {
   Vector vector = {const_cast<void*>(bytes), size};
-  RightsMessage<1> control = {{sizeof(ControlHeader) + sizeof(int), kSocketLevel, kRights},
-                              {descriptor}};
+  RightsMessage<kMaxDescriptors> control = {};
+  const std::size_t control_size =
+      sizeof(ControlHeader) + static_cast<std::size_t>(count) * sizeof(int);
+  control.header = {control_size, kSocketLevel, kRights};
+  for (int i = 0; i < count; ++i) control.descriptors[i] = descriptors[i];
   Header header = {nullptr, 0, &vector, 1, nullptr, 0, 0};
-  if (descriptor >= 0) {
+  if (count > 0) {
     header.control = &control;
-    header.control_size = sizeof(control);
+    header.control_size = control_size;
   }
   long result;
   do {

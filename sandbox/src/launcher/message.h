@@ -23,6 +23,8 @@ struct Received {
 
 // Sends one message, with `descriptor` attached unless it is negative. Returns an errno.
 int Send(int socket, const void* bytes, std::size_t size, int descriptor = -1);
+// The same with `count` descriptors, at most kMaxDescriptors.
+int SendAll(int socket, const void* bytes, std::size_t size, const int* descriptors, int count);
 
 }  // namespace cordon::launcher
 

@@ -38,6 +38,10 @@ inline constexpr std::uint64_t kPlainAttributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR
 // Sets attributes on the mount at `place` alone. Returns an errno.
 [[nodiscard]] int SetAttributes(int place, std::uint64_t attributes);
 
+// Makes the mount that `root` is open on the root and the working directory, with nothing left of
+// what was the root before. Returns an errno.
+[[nodiscard]] int EnterRoot(int root);
+
 // No mount event enters or leaves this namespace from now on. Returns an errno.
 [[nodiscard]] int MakeAllPrivate();
 

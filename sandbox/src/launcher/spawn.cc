@@ -36,6 +36,15 @@ unsigned long CloneFlags(const Spawn& spawn) {
 
 int SetHostName(const char* name) { return ErrorOf(Call(__NR_sethostname, name, Length(name))); }
 
+// From a copy of what all sandboxes of the plan share.
+Outcome CompleteView(const Spawn& spawn, const Identity& identity) {
+  View view(identity, ViewPart::kOwn, spawn.view->roles);
+  if (const int error = view.BeginWith(spawn.view_copy)) return At(Step::kView, error);
+  if (Outcome o = view.Perform(spawn.plan, spawn.plan.header->view); !o.ok()) return o;
+  if (const int error = view.Finish()) return At(Step::kView, error);
+  return At(Step::kPivot, view.Enter());
+}
+
 Outcome BuildView(const Spawn& spawn, const Identity& identity) {
   View view(identity);
   if (const int error = view.Begin()) return At(Step::kView, error);
@@ -57,6 +66,7 @@ Outcome EnterNamespaces(const Spawn& spawn, const Identity& identity) {
   if (const int error = SetHostName(spawn.plan.Text(plan.host_name))) {
     return At(Step::kHostName, error);
   }
+  if (spawn.view != nullptr) return CompleteView(spawn, identity);
   if (const int error = MakeAllPrivate()) return At(Step::kPropagation, error);
   return BuildView(spawn, identity);
 }
@@ -138,17 +148,25 @@ Fd CloneFirstProcess(const Spawn& spawn, unsigned long more_flags) {
 }
 
 struct Entrance {
-  const Spawn* spawn;
+  Spawn spawn;
+  Fd view_copy;
   Fd pidfd;
 };
 
+int EnterWhatWasMade(Entrance* entrance) {
+  const Spawn& spawn = entrance->spawn;
+  if (spawn.network >= 0) return EnterNetwork(spawn.network);
+  return EnterTemplate(*spawn.view, spawn.plan, &entrance->view_copy);
+}
+
 // Runs in a process between, with this program's memory and descriptors: a namespace can be entered
 // for one child without entering it oneself. The sandbox's user namespace thus becomes a child of
-// the network's, over which it has no power.
+// the network's or the template's, over which it has no power.
 void BeginInside(void* argument) {
   auto* entrance = static_cast<Entrance*>(argument);
-  const int error = EnterNetwork(entrance->spawn->network);
-  entrance->pidfd = error != 0 ? Fd(-error) : CloneFirstProcess(*entrance->spawn, CLONE_PARENT);
+  const int error = EnterWhatWasMade(entrance);
+  entrance->spawn.view_copy = entrance->view_copy.get();
+  entrance->pidfd = error != 0 ? Fd(-error) : CloneFirstProcess(entrance->spawn, CLONE_PARENT);
   Exit(0);
 }
 
@@ -158,8 +176,8 @@ alignas(16) char entrance_stack[64 * 1024];
 }  // namespace
 
 Fd Begin(const Spawn& spawn) {
-  if (spawn.network < 0) return CloneFirstProcess(spawn, 0);
-  Entrance entrance = {&spawn, {}};
+  if (spawn.network < 0 && spawn.view == nullptr) return CloneFirstProcess(spawn, 0);
+  Entrance entrance = {spawn, {}, {}};
   const long between =
       CloneOnStack(CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
                    entrance_stack + sizeof(entrance_stack), BeginInside, &entrance);

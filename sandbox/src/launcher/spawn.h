@@ -6,6 +6,7 @@
 #include "launcher/fd.h"
 #include "launcher/identity.h"
 #include "launcher/plan_reader.h"
+#include "launcher/view_template.h"
 
 namespace cordon::launcher {
 
@@ -14,14 +15,16 @@ struct Spawn {
   Command command;  // Absent (a null header): the sandbox is made and waits for it.
   int standard[3] = {-1, -1, -1};
   int channel = -1;
-  int network = -1;               // The namespace to start in; else one of its own, if any.
-  int launcher = -1;              // pidfd of this program.
-  unsigned file_mode_mask = 022;  // umask(2) for the command.
+  int network = -1;                    // The namespace to start in; else one of its own, if any.
+  const ViewTemplate* view = nullptr;  // Of the plan, to start from; for one without `network`.
+  int view_copy = -1;                  // Of its tree, once it was entered.
+  int launcher = -1;                   // pidfd of this program.
+  unsigned file_mode_mask = 022;       // umask(2) for the command.
   Identity identity;
 };
 
 // Makes the first process of the sandbox, which goes on by itself. Returns its pidfd, or the errno
-// of clone(2).
+// of clone(2) or of the way into the network or the template.
 [[nodiscard]] Fd Begin(const Spawn& spawn);
 
 }  // namespace cordon::launcher

@@ -23,9 +23,33 @@ int View::Begin() {
   return AddOwn(root_.get());
 }
 
+int View::BeginWith(int tree) {
+  const Fd host_root(Call(__NR_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC));
+  if (!host_root.ok()) return host_root.error();
+  if (const int error = Attach(tree, host_root.get())) return error;
+  root_ = OpenBeneath(tree, ".");
+  hidden_ = OpenBeneath(tree, kHiddenPlace);
+  if (!hidden_.ok()) return hidden_.error();
+  mask_folder_ = OpenBeneath(hidden_.get(), "folder");
+  mask_file_ = OpenBeneath(hidden_.get(), "file");
+  return root_.error();
+}
+
+Fd View::Copy() const { return CloneTree(root_.get(), 0); }
+
+bool View::IsInPart(std::uint32_t index, const wire::ViewOpRecord& op) const {
+  if (part_ == ViewPart::kWhole) return true;
+  const ViewRole role = roles_[index];
+  if (part_ == ViewPart::kOwn) return role == ViewRole::kOwn || role == ViewRole::kDivided;
+  // Of a mount that each makes for itself, the place is shared.
+  const auto kind = static_cast<ViewOpKind>(op.kind);
+  return role != ViewRole::kOwn || kind == ViewOpKind::kProc || kind == ViewOpKind::kTmpfs;
+}
+
 Outcome View::Perform(const Block& block, wire::List list) {
   const auto* ops = block.Records<wire::ViewOpRecord>(list);
   for (std::uint32_t i = 0; i < list.count; ++i) {
+    if (!IsInPart(i, ops[i])) continue;
     FindRow(block, ops + i, list.count - i);
     const int error = PerformOne(block, ops[i]);
     if (error == 0 || (ops[i].optional != 0 && IsMissing(error))) continue;
@@ -138,6 +162,7 @@ int View::Protect(const char* target) {
 }
 
 int View::MountTmpfs(const char* target, const wire::ViewOpRecord& op) {
+  if (part_ == ViewPart::kShared && op.read_only == 0) return Place(target, true).error();
   TextBuffer<16> mode;
   mode.Add("0").AddNumber(op.mode, 8);
   TextBuffer<24> size;
@@ -157,24 +182,20 @@ int View::MountTmpfs(const char* target, const wire::ViewOpRecord& op) {
 
 int View::Finish() {
   LeaveRowsToHost();
-  if (hidden_.ok()) {
+  if (part_ == ViewPart::kShared) {
+    if (const int error = MakeHiddenPlace()) return error;
+  } else if (hidden_.ok()) {
     if (const int error = Mask(kHiddenPlace)) return error;
   }
   for (int i = 0; i < read_only_later_count_; ++i) {
     const Fd mount = static_cast<Fd&&>(read_only_later_[i]);
     if (const int error = SetAttributes(mount.get(), MOUNT_ATTR_RDONLY)) return error;
   }
+  if (part_ == ViewPart::kOwn) return 0;  // It has them.
   return SetAttributes(root_.get(), kPlainAttributes | MOUNT_ATTR_RDONLY);
 }
 
-int View::Enter() {
-  if (const int error = ErrorOf(Call(__NR_fchdir, root_.get()))) return error;
-  // The old root is stacked onto the new one and then taken away: pivot_root(2), "Notes".
-  if (const int error = ErrorOf(Call(__NR_pivot_root, ".", "."))) return error;
-  constexpr int kDetach = 2;  // MNT_DETACH
-  if (const int error = ErrorOf(Call(__NR_umount2, ".", kDetach))) return error;
-  return ErrorOf(Call(__NR_chdir, "/"));
-}
+int View::Enter() { return EnterRoot(root_.get()); }
 
 Fd View::Place(const char* target, bool folder) {
   Fd present = OpenBeneath(root_.get(), target);

@@ -10,8 +10,11 @@
 #include "launcher/outcome.h"
 #include "launcher/plan_reader.h"
 #include "launcher/status.h"
+#include "launcher/view_roles.h"
 
 namespace cordon::launcher {
+
+inline constexpr char kHiddenPlace[] = ".cordon";  // See view_masks.cc.
 
 // Beneath the view's root, so without the leading slash.
 [[nodiscard]] inline const char* Relative(const char* target) {
@@ -31,12 +34,24 @@ namespace cordon::launcher {
   return DeviceNumber(status) == op.device && status.stx_ino == op.inode;
 }
 
+// What of a view is made: see view_template.h.
+enum class ViewPart {
+  kWhole,
+  kShared,  // What all sandboxes of the plan can share.
+  kOwn,     // The rest, in a copy of that.
+};
+
 class View {
  public:
   explicit View(const Identity& identity) : identity_(identity) {}
+  // `roles` has one of each step of the plan's view.
+  View(const Identity& identity, ViewPart part, const ViewRole* roles)
+      : identity_(identity), part_(part), roles_(roles) {}
 
   // A fresh tmpfs over the host's root, which stays the root of this process.
   [[nodiscard]] int Begin();
+  // In its place the copy `tree` of a shared part, detached.
+  [[nodiscard]] int BeginWith(int tree);
   // Performs the steps in `list` of `block`, in their order.
   [[nodiscard]] Outcome Perform(const Block& block, wire::List list);
   // Closes what the steps needed: the hidden place, and the tmpfs for writing.
@@ -44,8 +59,15 @@ class View {
   // Makes it the root, with nothing of the host's below it, and the working directory.
   [[nodiscard]] int Enter();
 
+  // A detached copy of all of a finished shared part.
+  [[nodiscard]] Fd Copy() const;
+  // Whether in the copy `tree` every mount still is where the plan's checked steps have put it.
+  // Returns an errno: ESTALE when the host has removed one.
+  [[nodiscard]] static int CheckCopy(int tree, const Plan& plan, const ViewRole* roles);
+  // Whether all of the checked steps' places are in local file systems, where such a look ends.
+  [[nodiscard]] bool IsLocal(const Plan& plan) const;
+
  private:
-  static constexpr char kHiddenPlace[] = ".cordon";
   static constexpr int kMaxOwn = 64;
 
   struct Device {
@@ -62,6 +84,8 @@ class View {
   };
   static constexpr int kMaxPastRows = 8;
 
+  // Whether the step with this index belongs to the part that is made.
+  [[nodiscard]] bool IsInPart(std::uint32_t index, const wire::ViewOpRecord& op) const;
   int PerformOne(const Block& block, const wire::ViewOpRecord& op);
   // Whether what is at `target` is what the step is meant for. Returns an errno.
   [[nodiscard]] int CheckPlace(const char* target, const wire::ViewOpRecord& op) const;
@@ -86,6 +110,8 @@ class View {
   int MountProc(const char* target);
   int MaskInProc(int proc, const char* const* names);
   int MountDev(const char* target, std::uint64_t shared_memory_bytes);
+  int MakeDevFolder(int dev);
+  int MountOwnPartOfDev(int dev, std::uint64_t shared_memory_bytes);
   int MountSharedMemory(int dev, std::uint64_t bytes);
 
   // The place `target`, made as a folder or an empty file where it is missing and may be made.
@@ -104,6 +130,8 @@ class View {
   int AddOwn(int place);
 
   Identity identity_;
+  ViewPart part_ = ViewPart::kWhole;
+  const ViewRole* roles_ = nullptr;
   Fd root_;
   // The tmpfs that were made here: only in those is anything made.
   Device own_[kMaxOwn] = {};

@@ -38,22 +38,21 @@ int BindNode(int dev, const char* name) {
 int MountTerminals(int dev) {
   constexpr const char* kOptions[] = {"ptmxmode", "0666", "mode", "0620", nullptr};
   const Fd mount = NewFileSystem("devpts", kOptions, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-  if (!mount.ok()) return mount.error();
-  if (const int error = ErrorOf(Call(__NR_mkdirat, dev, "pts", 0755))) return error;
-  return AttachAt(mount.get(), dev, "pts");
+  return mount.ok() ? AttachAt(mount.get(), dev, "pts") : mount.error();
 }
 
 }  // namespace
 
 // Without a size of its own it is a folder of the view's tmpfs, which only its own mount lets be
-// written to: one file system less to make and to take down.
+// written to: one file system less to make and to take down. Not in what sandboxes share.
 int View::MountSharedMemory(int dev, std::uint64_t bytes) {
-  if (const int error = ErrorOf(Call(__NR_mkdirat, dev, "shm", 01777))) return error;
   TextBuffer<24> size;
   size.AddNumber(bytes);
-  const char* const options[] = {"mode", "01777", "size", size.get(), nullptr};
-  const Fd memory = bytes != 0 ? NewFileSystem("tmpfs", options, kInert)
-                               : CloneTree(OpenBeneath(dev, "shm").get(), kInert);
+  const char* const with_size[] = {"mode", "01777", "size", size.get(), nullptr};
+  const char* const without_size[] = {"mode", "01777", nullptr};
+  const bool is_own = bytes != 0 || part_ == ViewPart::kOwn;
+  const Fd memory = is_own ? NewFileSystem("tmpfs", bytes != 0 ? with_size : without_size, kInert)
+                           : CloneTree(OpenBeneath(dev, "shm").get(), kInert);
   if (!memory.ok()) return memory.error();
   return AttachAt(memory.get(), dev, "shm");
 }
@@ -61,16 +60,28 @@ int View::MountSharedMemory(int dev, std::uint64_t bytes) {
 int View::MountDev(const char* target, std::uint64_t shared_memory_bytes) {
   const Fd dev = Place(target, true);
   if (!dev.ok()) return dev.error();
-  if (!IsOwn(dev.get())) return EROFS;
+  if (part_ != ViewPart::kOwn) {
+    if (const int error = MakeDevFolder(dev.get())) return error;
+  }
+  return part_ == ViewPart::kShared ? 0 : MountOwnPartOfDev(dev.get(), shared_memory_bytes);
+}
+
+int View::MakeDevFolder(int dev) {
+  if (!IsOwn(dev)) return EROFS;
   for (const char* name : kNodes) {
-    if (const int error = BindNode(dev.get(), name)) return error;
+    if (const int error = BindNode(dev, name)) return error;
   }
   for (const Link& link : kLinks) {
-    const long made = Call(__NR_symlinkat, link.text, dev.get(), link.name);
+    const long made = Call(__NR_symlinkat, link.text, dev, link.name);
     if (ErrorOf(made) != 0) return ErrorOf(made);
   }
-  if (const int error = MountTerminals(dev.get())) return error;
-  return MountSharedMemory(dev.get(), shared_memory_bytes);
+  if (const int error = ErrorOf(Call(__NR_mkdirat, dev, "pts", 0755))) return error;
+  return ErrorOf(Call(__NR_mkdirat, dev, "shm", 01777));
+}
+
+int View::MountOwnPartOfDev(int dev, std::uint64_t shared_memory_bytes) {
+  if (const int error = MountTerminals(dev)) return error;
+  return MountSharedMemory(dev, shared_memory_bytes);
 }
 
 }  // namespace cordon::launcher

@@ -49,6 +49,7 @@ int View::MaskInProc(int proc, const char* const* names) {
 }
 
 int View::MountProc(const char* target) {
+  if (part_ == ViewPart::kShared) return Place(target, true).error();
   constexpr const char* kNoOptions[] = {nullptr};
   const bool closed = identity_.owns_kernel_files;
   const Fd proc =

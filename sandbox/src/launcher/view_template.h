@@ -1,0 +1,84 @@
+// What the sandboxes of one plan have in common is made once, and copied for each of them.
+//
+// A template is three descriptors: a user namespace, a mount namespace of that in which there is
+// nothing but the host's /proc, and the shared part of the view, a mount tree that is attached
+// nowhere. The process that made them has ended: none ever runs in a template. A sandbox starts
+// from those namespaces, in children of its own, with a copy of the tree (Linux 6.15), and makes
+// the rest: /proc, terminals, and whatever can be written to and is not the host's.
+
+#ifndef CORDON_SANDBOX_SRC_LAUNCHER_VIEW_TEMPLATE_H_
+#define CORDON_SANDBOX_SRC_LAUNCHER_VIEW_TEMPLATE_H_
+
+#include <cstdint>
+
+#include "launcher/fd.h"
+#include "launcher/identity.h"
+#include "launcher/mapping.h"
+#include "launcher/plan_reader.h"
+#include "launcher/view_roles.h"
+
+namespace cordon::launcher {
+
+struct ViewTemplate {
+  Fd user;
+  Fd mounts;
+  Fd tree;
+  const ViewRole* roles = nullptr;
+};
+
+// Enters the namespaces and copies the tree, which is looked at: ESTALE when something of the
+// host's was removed from under it. For a process that shares neither its root nor its threads.
+[[nodiscard]] int EnterTemplate(const ViewTemplate& view_template, const Plan& plan, Fd* copy);
+
+// At most kMost, of which the one that was not used for longest makes room for another.
+class ViewTemplates {
+ public:
+  // Both are of this program, its pidfd the second; they outlive this object.
+  ViewTemplates(const Identity& identity, const Fd& launcher)
+      : identity_(identity), launcher_(launcher) {}
+  ViewTemplates(const ViewTemplates&) = delete;
+  ViewTemplates& operator=(const ViewTemplates&) = delete;
+  ~ViewTemplates() = default;
+
+  // That of the plan. Null when there is none yet, in which case a process begins to make it that
+  // nobody waits for, or when there cannot be one.
+  [[nodiscard]] const ViewTemplate* For(std::uint32_t plan_id, const Plan& plan);
+  // It could not be used: is made anew the next time, unless that was so too often.
+  void Fail(std::uint32_t plan_id);
+  void Forget(std::uint32_t plan_id);
+
+  // While there are any, what was not used for that long is to be given up: it holds file systems
+  // that the host may want to be rid of.
+  static constexpr int kIdleSeconds = 60;
+  [[nodiscard]] bool empty() const;
+  void ForgetIdle();
+
+ private:
+  enum class State { kNone, kFailed, kBeingMade, kReady, kRefused };
+  static constexpr int kMost = 8;
+  static constexpr int kMostFailures = 3;
+
+  struct Slot {
+    State state = State::kNone;
+    std::uint32_t plan_id = 0;
+    int failures = 0;
+    std::uint64_t used_at = 0;  // In microseconds.
+    Fd answer;                  // What the process that makes it sends it on.
+    Mapping roles;
+    ViewTemplate made;
+  };
+
+  [[nodiscard]] Slot* Find(std::uint32_t plan_id);
+  [[nodiscard]] Slot& Room();  // An empty one.
+  void Begin(Slot& slot, const Plan& plan);
+  void LookForAnswer(Slot& slot);
+  static void Clear(Slot& slot);
+
+  const Identity& identity_;
+  const Fd& launcher_;
+  Slot slots_[kMost];
+};
+
+}  // namespace cordon::launcher
+
+#endif  // CORDON_SANDBOX_SRC_LAUNCHER_VIEW_TEMPLATE_H_
