@@ -102,16 +102,17 @@ void MakeRepository(const Ground& ground) {
           .status == 0);
 }
 
+constexpr char kCloneByHttps[] =
+    "GIT_SSL_CAINFO=$PWD/ca.pem git clone -q https://HOST/r.git $TMPDIR/copy && "
+    "git -C $TMPDIR/copy log --oneline | grep -q one";
+
 TEST_CASE("git clones over HTTPS") {
   NEEDS_SERVERS();
   NEEDS("git");
   const Ground ground;
   const NetServers servers(ground);
   MakeRepository(ground);
-  servers.ExpectReached(
-      ground,
-      "GIT_SSL_CAINFO=$PWD/ca.pem git clone -q https://HOST/r.git $TMPDIR/copy && "
-      "git -C $TMPDIR/copy log --oneline | grep -q one");
+  servers.ExpectReached(ground, kCloneByHttps);
 }
 
 TEST_CASE("git clones over ssh") {
@@ -171,11 +172,8 @@ const dns = require('dns').promises;
 })().catch(e => { console.error(e); process.exit(3); })")js");
 }
 
-TEST_CASE("npm installs from a registry") {
-  NEEDS_SERVERS();
-  NEEDS("npm");
-  const Ground ground;
-  const NetServers servers(ground);
+// Of a package "tiny".
+void MakeRegistry(const Ground& ground) {
   REQUIRE(ground
               .RunUnconfined(R"sh(mkdir -p site/npm package project
 echo '{"name":"tiny","version":"1.0.0"}' >package/package.json
@@ -184,19 +182,25 @@ tar czf site/tiny.tgz package
 printf '{"name":"tiny","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"tiny","version":"1.0.0","dist":{"tarball":"https://granted.test/tiny.tgz","shasum":"%s"}}}}' \
   "$(sha1sum site/tiny.tgz | cut -d' ' -f1)" >site/npm/tiny)sh")
               .status == 0);
-  // Its own retries take a minute, whatever it is told.
-  servers.ExpectReached(
-      ground,
-      "cp -r project $TMPDIR/p && cd $TMPDIR/p && npm install --cafile $OLDPWD/ca.pem "
-      "--no-audit --no-fund --no-update-notifier --fetch-retries=0 --registry https://HOST/npm/ "
-      "tiny && test -f node_modules/tiny/package.json");
 }
 
-TEST_CASE("pip installs from an index") {
+// Its own retries take a minute, whatever it is told.
+constexpr char kNpmInstall[] =
+    "cp -r project $TMPDIR/p && cd $TMPDIR/p && npm install --cafile $OLDPWD/ca.pem "
+    "--no-audit --no-fund --no-update-notifier --fetch-retries=0 --registry https://HOST/npm/ "
+    "tiny && test -f node_modules/tiny/package.json";
+
+TEST_CASE("npm installs from a registry") {
   NEEDS_SERVERS();
-  NEEDS("pip3");
+  NEEDS("npm");
   const Ground ground;
   const NetServers servers(ground);
+  MakeRegistry(ground);
+  servers.ExpectReached(ground, kNpmInstall);
+}
+
+// Of a package "tiny".
+void MakeIndex(const Ground& ground) {
   ground.MakeFile("wheel.py", R"(import os, zipfile
 os.makedirs('site/simple/tiny')
 with zipfile.ZipFile('site/tiny-1.0-py3-none-any.whl', 'w') as wheel:
@@ -208,10 +212,20 @@ with zipfile.ZipFile('site/tiny-1.0-py3-none-any.whl', 'w') as wheel:
 open('site/simple/tiny/index.html', 'w').write('<a href="../../tiny-1.0-py3-none-any.whl">tiny-1.0-py3-none-any.whl</a>')
 )");
   REQUIRE(ground.RunUnconfined("/usr/bin/python3 wheel.py").status == 0);
-  servers.ExpectReached(ground,
-                        "/usr/bin/pip3 install -q --no-cache-dir --disable-pip-version-check "
-                        "--retries 0 --cert ca.pem --index-url https://HOST/simple/ "
-                        "--target $TMPDIR/t tiny && test -f $TMPDIR/t/tiny.py");
+}
+
+constexpr char kPipInstall[] =
+    "/usr/bin/pip3 install -q --no-cache-dir --disable-pip-version-check "
+    "--retries 0 --cert ca.pem --index-url https://HOST/simple/ "
+    "--target $TMPDIR/t tiny && test -f $TMPDIR/t/tiny.py";
+
+TEST_CASE("pip installs from an index") {
+  NEEDS_SERVERS();
+  NEEDS("pip3");
+  const Ground ground;
+  const NetServers servers(ground);
+  MakeIndex(ground);
+  servers.ExpectReached(ground, kPipInstall);
 }
 
 TEST_CASE("Java's HttpClient") {
@@ -349,6 +363,37 @@ TEST_CASE("openssl, a bare socket of bash, and a resolver over TCP") {
                         "line <&3 && test \"$line\" = ping'");
   servers.ExpectReached(ground,
                         "RES_OPTIONS=use-vc timeout 9 getent ahostsv4 HOST | grep -q 198.18");
+}
+
+TEST_CASE("in the landlock tier clients that look at proxy variables work unchanged") {
+  NEEDS_SERVERS();
+  const Ground ground;
+  const NetServers servers(ground);
+  Words policy = servers.policy();
+  policy.insert(policy.end(), {"--backend", "landlock"});
+  const CordonRun begun = RunText(ground, policy, "true");
+  if (begun.status != 0) CORDON_SKIP("landlock", begun.err);
+  const auto expect = [&](const char* program, std::string_view act) {
+    if (access(program, X_OK) == 0) ExpectOnlyGrantedReached(ground, policy, act);
+  };
+  MakeRepository(ground);
+  MakeRegistry(ground);
+  MakeIndex(ground);
+  expect("/usr/bin/curl", "curl -sf4 -m 9 http://HOST/file | grep -qx text");
+  expect("/usr/bin/curl", "curl -sf -m 9 --cacert ca.pem https://HOST/file | grep -qx text");
+  expect("/usr/bin/wget",
+         "wget -q -T 9 -t 1 --ca-certificate=ca.pem -O - https://HOST/file | grep -qx text");
+  expect("/usr/bin/git", kCloneByHttps);
+  expect("/usr/bin/python3",
+         "python3 -c \"import ssl, urllib.request as u; c = ssl.create_default_context("
+         "cafile='ca.pem'); assert u.urlopen('https://HOST/file', timeout=9, context=c).read() "
+         "== b'text\\n'\"");
+  expect("/usr/bin/npm", kNpmInstall);
+  expect("/usr/bin/pip3", kPipInstall);
+  // One that does not look at them reaches nothing, and does not wait for it.
+  const CordonRun deaf =
+      RunText(ground, policy, "curl -s -m 9 --noproxy '*' http://granted.test/file || echo failed");
+  Expect(deaf).Status(0).OutIs("failed\n").Below(std::chrono::seconds(5));
 }
 
 }  // namespace
