@@ -38,6 +38,10 @@ function(cordon_defaults target)
       $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
     target_link_options(${target} PRIVATE ${sanitize})
+    # Compilers tell it in ways of their own.
+    string(REGEX MATCH "address|thread" kind "${CORDON_SANITIZE}")
+    string(TOUPPER "${kind}" kind)
+    target_compile_definitions(${target} PRIVATE CORDON_${kind}_SANITIZER)
   else()
     # Some distributions define it already, at another level.
     target_compile_options(${target} PRIVATE

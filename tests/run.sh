@@ -190,7 +190,7 @@ run_sanitized() { # PRESET [CTEST-ARGUMENT...]
 run_fuzzers() { # [SECONDS]
   local seconds=${1:-30} fuzzers fuzzer pid pids failed=0 at
   [[ $seconds =~ ^[1-9][0-9]{0,4}$ ]] || die "--fuzz takes a number of seconds"
-  cordon_build fuzz fuzzers || return 1
+  cordon_build asan fuzzers || return 1
   fuzzers=("$build"/fuzzers/fuzz_*)
   mkdir -p "$build/fuzz-logs" "$build/fuzz-found"
   for ((at = 0; at < ${#fuzzers[@]}; at += jobs)); do
@@ -313,9 +313,9 @@ run_ci() {
       summary+=("-      as nobody: only root can run the tests as somebody else")
     fi
     may_run_out=1
+    ci_step fuzz 900 --fuzz 60
     ci_step asan 1300 --asan --modules
     ci_step tsan 900 --tsan
-    ci_step fuzz 600 --fuzz 30
     CORDON_TIDY_SECONDS=${CORDON_TIDY_SECONDS:-100} ci_step tidy 400 --tidy
   fi
   printf '\n=== in all: %s s\n' "$((SECONDS - started))"
@@ -347,6 +347,10 @@ if [ "${1-}" = --as-nobody ]; then
 fi
 
 cordon_install_packages "${CORDON_BUILD_PACKAGES[@]}" || exit 1
+case $mode in
+  # With it comes its runtime of the sanitizers.
+  asan | tsan | fuzz) cordon_install_packages --with-recommends clang || exit 1 ;;
+esac
 case $mode in
   tests) run_tests "$@" ;;
   test-only) cordon_build release && "run_ctest$user_suffix" "$@" ;;

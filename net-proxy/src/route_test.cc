@@ -62,10 +62,10 @@ struct Identity {
   ~Identity() { unlink(file.c_str()); }
 
   struct Free {
-    void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-    void operator()(X509* certificate) const { X509_free(certificate); }
-    void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-    void operator()(SSL* ssl) const { SSL_free(ssl); }
+    void operator()(EVP_PKEY* held) const { EVP_PKEY_free(held); }
+    void operator()(X509* held) const { X509_free(held); }
+    void operator()(SSL_CTX* held) const { SSL_CTX_free(held); }
+    void operator()(SSL* held) const { SSL_free(held); }
   };
   std::unique_ptr<EVP_PKEY, Free> key;
   std::unique_ptr<X509, Free> certificate;

@@ -24,7 +24,7 @@
 extern "C" {
 extern const char cordon_launcher_image[];
 extern const char cordon_launcher_image_end[];
-#ifdef __SANITIZE_THREAD__
+#ifdef CORDON_THREAD_SANITIZER
 // ThreadSanitizer takes every clone(2) for a fork, and switches itself off in the child: with
 // CLONE_VM that is here. glibc's other name for it is left alone.
 int __clone(int (*function)(void*), void* stack, int flags, void* argument, ...);

@@ -39,7 +39,7 @@ namespace fs = std::filesystem;
 constexpr int kCannotTell = 77;
 constexpr char kName[] = "soak.test";
 constexpr SoakAmount kWarmUp = {2000, 256U << 20U};
-#ifdef __SANITIZE_ADDRESS__
+#ifdef CORDON_ADDRESS_SANITIZER
 constexpr std::size_t kMayGrowKiB = 512 * 1024;  // Its allocator keeps what was freed.
 #else
 constexpr std::size_t kMayGrowKiB = 8 * 1024;

@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 // AddressSanitizer looks for leaks when it ends, by ptrace.
 [[nodiscard]] Words NestedOptions();
 inline constexpr bool kAddressSanitizer =
-#ifdef __SANITIZE_ADDRESS__
+#ifdef CORDON_ADDRESS_SANITIZER
     true;
 #else
     false;
