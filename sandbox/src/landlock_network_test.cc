@@ -294,13 +294,19 @@ Try('record route', lambda: Option(socket.IPPROTO_IP, socket.IP_OPTIONS, bytes([
 Try('source route', lambda: Option(socket.IPPROTO_IP, socket.IP_OPTIONS, bytes([131, 7, 4, 127, 0, 0, 2, 0])))
 Try('device', lambda: Option(socket.SOL_SOCKET, 25, b'lo'))
 Try('keepalive', lambda: Option(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1))
+Try('late open', lambda: Option(socket.IPPROTO_TCP, 30, 1))
+import fcntl
+Try('mark', lambda: str(fcntl.ioctl(socket.socket(), 0x8905, bytes(4)) == bytes(4)))
+Try('devices', lambda: str(fcntl.ioctl(socket.socket(), 0x8912, bytes(16))))
+Try('hardware', lambda: str(fcntl.ioctl(socket.socket(), 0x8927, b'lo' + bytes(38))))
 )");
   CHECK(said ==
         "other front EACCES\ndup front\ndup to host EACCES\npassed front\npassed to host EACCES\n"
         "child yes\nchild to host EACCES\nthread front\nthread to host EACCES\nagain EISCONN\n"
         "again to host EACCES\nunspec EACCES\nunspec alone EACCES\nshort EACCES\nnull EACCES\n"
         "pair EACCES\nfile EACCES\naccept EINVAL\naddressed front\naddressed alone EPIPE\n"
-        "tos front\nrecord route EPERM\nsource route EPERM\ndevice EPERM\nkeepalive front\n");
+        "tos front\nrecord route EPERM\nsource route EPERM\ndevice EPERM\nkeepalive front\n"
+        "late open front\nmark True\ndevices ENOTTY\nhardware ENOTTY\n");
   CHECK(host.visitors() == 0);
   CHECK(other.visitors() == 0);
 }

@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <seccomp.h>
@@ -51,9 +52,11 @@ constexpr std::uint32_t kTypingIoctls[] = {TIOCSTI, TIOCLINUX};
 // ext4 and what all share ('f'), xfs, btrfs, f2fs, fat, nilfs, bcachefs, cifs, ocfs2: flags,
 // versions, subvolumes, encryption.
 constexpr std::uint32_t kFileIoctlTypes[] = {'f', 'X', 0x94, 0xf5, 'r', 'n', 0xbc, 0xcf, 'o'};
+// Of sockets (linux/sockios.h, linux/wireless.h): what devices and addresses there are.
+constexpr std::uint32_t kNetworkIoctlTypes[] = {0x89, 0x8b};
 constexpr std::uint32_t kHarmlessFileIoctls[] = {
-    FS_IOC_GETFLAGS, FS_IOC_GETVERSION, FS_IOC_FIEMAP, FS_IOC_FSGETXATTR,
-    FICLONE,         FICLONERANGE,      FIDEDUPERANGE, FIGETBSZ};
+    FS_IOC_GETFLAGS, FS_IOC_GETVERSION, FS_IOC_FIEMAP, FS_IOC_FSGETXATTR, FICLONE,
+    FICLONERANGE,    FIDEDUPERANGE,     FIGETBSZ,      SIOCATMARK};
 constexpr std::uint32_t kSocketTypeMask = 0xf;  // Above are SOCK_CLOEXEC and SOCK_NONBLOCK.
 constexpr std::uint32_t kIoPriorityOfUser = 3;  // IOPRIO_WHO_USER
 
@@ -203,6 +206,9 @@ class FilterWriter {
     Label type = allow_;
     for (const std::uint32_t refused : kFileIoctlTypes) {
       type = writer_.Branch(BPF_JEQ, refused << 8U, unsupported, type);
+    }
+    for (const std::uint32_t refused : kNetworkIoctlTypes) {
+      if (!use_.network) type = writer_.Branch(BPF_JEQ, refused << 8U, unsupported, type);
     }
     type = writer_.And(0xff00, type);
     return CheckOneOf(

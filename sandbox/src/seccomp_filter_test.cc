@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <seccomp.h>
@@ -386,6 +387,7 @@ TEST_CASE("on the host's own ground the filter closes what Landlock does not cov
     CHECK(open.Decide("socket", {AF_INET6, SOCK_DGRAM, 0}) == kAllow);
     CHECK(open.Decide("socket", {AF_UNIX, SOCK_STREAM, 0}) == Errno(EACCES));
     CHECK(open.Decide("socket", {AF_VSOCK, SOCK_STREAM, 0}) == Errno(EAFNOSUPPORT));
+    CHECK(open.Decide("ioctl", {3, SIOCGIFCONF}) == kAllow);
   }
 }
 
@@ -430,6 +432,12 @@ TEST_CASE("where connections are led the filter leaves nothing but TCP and conne
     CHECK(filter.Decide("setsockopt", {3, IPPROTO_IPV6, IPV6_V6ONLY}) == kAllow);
     CHECK(filter.Decide("setsockopt", {3, IPPROTO_IPV6, IPV6_RTHDR}) == Errno(EPERM));
     CHECK(filter.Decide("setsockopt", {3, IPPROTO_UDP, 1}) == Errno(EPERM));
+    // The host's devices and addresses.
+    CHECK(filter.Decide("ioctl", {3, FIONREAD}) == kAllow);
+    CHECK(filter.Decide("ioctl", {3, SIOCATMARK}) == kAllow);
+    for (const std::uint64_t query : {SIOCGIFCONF, SIOCGIFHWADDR, SIOCETHTOOL, 0x8b01}) {
+      CHECK(filter.Decide("ioctl", {3, query}) == Errno(ENOTTY));
+    }
     // The rest is as without.
     CHECK(filter.Decide("fchmodat") == Errno(EPERM));
     CHECK(filter.Decide("io_uring_setup") == Errno(EPERM));

@@ -29,7 +29,8 @@ enum class ArgumentCheck {
   kOwnProcess,     // Argument 0, a process, is 0: the caller itself.
   kOwnPriority,    // setpriority(2) of the caller or its process group.
   kOwnIoPriority,  // ioprio_set(2), the same.
-  kFileIoctl,      // As kIoctl, and nothing that changes a file by a descriptor that only reads it.
+  kFileIoctl,  // As kIoctl, and nothing that changes a file by a descriptor that only reads it, or
+               // asks for the devices and addresses of a network that is closed.
 };
 
 struct CheckedCall {
