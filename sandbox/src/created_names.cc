@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "directory_reader.h"
@@ -71,9 +73,15 @@ void Remove(int folder, const std::string& name) {
 
 std::vector<std::string> UndoCreatedNames(const std::vector<AbsentName>& absent) {
   std::vector<std::string> undone;
+  // Most are beside each other.
+  std::string parent;
+  UniqueFd folder;
   for (const AbsentName& name : absent) {
-    const UniqueFd folder = OpenWhateverItsRights(ParentPath(name.path));
     const std::string base(BaseName(name.path));
+    if (std::string own = ParentPath(name.path); own != parent) {
+      folder = OpenWhateverItsRights(own);
+      parent = std::move(own);
+    }
     if (!folder.valid()) continue;
     if (StatusOf(folder.get(), base).type == NodeType::kMissing) continue;
     Remove(folder.get(), base);

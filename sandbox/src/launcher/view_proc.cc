@@ -37,13 +37,15 @@ int ProtectSettings(int proc) {
 }  // namespace
 
 int View::MaskInProc(int proc, const char* const* names) {
+  if (const int error = MakeHiddenPlace()) return error;
+  Fd mask;
   for (; *names != nullptr; ++names) {
-    const Fd place = OpenBeneath(proc, *names);
-    if (place.error() == ENOENT) continue;
-    if (!place.ok()) return place.error();
-    const Fd mask = MaskFor(place.get());
+    if (!mask.ok()) mask = CloneTree(mask_file_.get(), 0);  // All of them are files.
     if (!mask.ok()) return mask.error();
-    if (const int error = Attach(mask.get(), place.get())) return error;
+    const int error = AttachAt(mask.get(), proc, *names);
+    if (error == ENOENT) continue;
+    if (error != 0) return error;
+    mask = {};
   }
   return 0;
 }
