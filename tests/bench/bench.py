@@ -112,6 +112,7 @@ class Rows:
         self.words = {"bare posix_spawn": ["spawn", TRUE]}
         self.add(subjects, folder, "cordon, library, ready", "ready=2")
         self.add(subjects, folder, "cordon, library, cold", "ready=0")
+        self.add(subjects, folder, "cordon, library, cold, one network", "ready=0", "share_network=1")
         self.add(subjects, folder, "cordon, library, landlock tier", "backend=landlock")
         workspace = f"{folder}/cordon, library, cold/workspace"
         self.words["cordon run"] = ["spawn", build / "tools/cli/cordon", "run", "-w", workspace, "--", TRUE]
@@ -285,6 +286,8 @@ def measure_growth(build, folder, options):
 
     files = (0, 1000, 10000) if options.quick else (0, 1000, 10000, 100000)
     series("files in the workspace, 200 rules, 3 globs", [(n, with_files(n)) for n in files])
+    result["files in the workspace of cordon run, 200 rules, 3 globs"] = grown_command_line(
+        build, folder, files, with_files, rounds)
     series("rules", [(n, lambda path, n=n: ["ready=2", f"rules={n}"]) for n in (0, 50, 200)])
     series("executors", [(n, lambda path: ["ready=2"]) for n in range(1, 9)])
 
@@ -307,6 +310,23 @@ def measure_growth(build, folder, options):
     result["MiB and 64 threads in the caller"] = [
         [mib, statistics.median(v), statistics.median(v) / base] for mib, v in times.items()]
     return result
+
+
+def grown_command_line(build, folder, sizes, with_files, rounds):
+    """The same for the command line, which looks through the workspace anew each time."""
+    words = {}
+    for size in sizes:
+        workspace = pathlib.Path(folder) / f"command line {size}" / "workspace"
+        workspace.mkdir(parents=True)
+        with_files(size)(workspace.parent)
+        rules = [word for rule in range(200) for word in ("--deny-write", workspace / f"rule{rule}")]
+        globs = [word for glob in ("**/.env", "**/*.pem", "**/secrets/**") for word in ("--deny-read", glob)]
+        words[size] = ["spawn", build / "tools/cli/cordon", "run", "-w", workspace, *rules, *globs, "--", TRUE]
+    subjects = Subjects(build)
+    times = shuffled(subjects, words, rounds)
+    subjects.close()
+    medians = [[size, statistics.median(times[size])] for size in sizes]
+    return [[size, median, median / medians[0][1]] for size, median in medians]
 
 
 def lines_of(build, program, *arguments):

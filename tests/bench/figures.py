@@ -8,7 +8,7 @@ END = "<!-- bench: end -->"
 
 
 def latency_table(results):
-    lines = [f"{'/bin/true':34} {'min us':>8} {'median':>8} {'p95':>8} {'x bare':>7} {'cpu us':>8} {'peak KiB':>8} "
+    lines = [f"{'/bin/true':36} {'min us':>8} {'median':>8} {'p95':>8} {'x bare':>7} {'cpu us':>8} {'peak KiB':>8} "
              f"{'1 w /s':>7} {'2 w /s':>7}"]
 
     def cell(value, width):
@@ -16,7 +16,7 @@ def latency_table(results):
 
     for name, row in results["latency"].items():
         rates = results.get("throughput", {}).get(name, [None, None])
-        lines.append(f"{name:34} {row['min_us']:8.0f} {row['median_us']:8.0f} {row['p95_us']:8.0f} {row['x_bare']:7.2f} "
+        lines.append(f"{name:36} {row['min_us']:8.0f} {row['median_us']:8.0f} {row['p95_us']:8.0f} {row['x_bare']:7.2f} "
                      f"{cell(results.get('cpu', {}).get(name), 8)} {cell(results.get('peak', {}).get(name), 8)} "
                      + " ".join(cell(rate, 7) for rate in rates))
     return lines
@@ -30,14 +30,48 @@ def memory_lines(memory):
 def growth_tables(growth):
     lines = []
     for name, steps in growth.items():
-        lines += ["", f"{name:44} {'median us':>10} {'ratio':>6}"]
-        lines += [f"{size:>44} {median:10.0f} {ratio:6.2f}" for size, median, ratio in steps]
+        lines += ["", f"{name:64} {'median us':>10} {'ratio':>6}"]
+        lines += [f"{size:>64} {median:10.0f} {ratio:6.2f}" for size, median, ratio in steps]
     return lines
 
 
 def policy_table(policy):
     lines = [f"{'processor time of deciding':40} {'size':>6} {'us':>10}"]
     return lines + [f"{name:40} {size:>6} {us:10.1f}" for name, size, us in policy]
+
+
+BUDGETS = [("cordon, library, cold", 3.6), ("cordon, library, cold, one network", 2.6), ("cordon, library, ready", 1.5),
+           ("cordon, library, landlock tier", 1.6)]
+BWRAP = "bwrap, same namespaces"
+
+
+def budget_lines(results):
+    """What the project wants to cost at most, and what it costs."""
+    lines = [f"{'budget':68} {'wanted':>8} {'is':>8}"]
+
+    def add(name, wanted, value, least=False):
+        met = value >= wanted if least else value <= wanted
+        lines.append(f"{name:68} {wanted:8.2f} {value:8.2f}{'' if met else '  not met'}")
+
+    latency = results["latency"]
+    for name, wanted in BUDGETS:
+        if name in latency:
+            add(f"{name}, x bare", wanted, latency[name]["x_bare"])
+    if BWRAP in latency:
+        add("cordon run, x bwrap", 1.0, latency["cordon run"]["median_us"] / latency[BWRAP]["median_us"])
+        rates = results.get("throughput", {})
+        for name, _ in BUDGETS:
+            if name in rates and BWRAP in rates:
+                add(f"{name}, two workers, x bwrap, at least", 3.0, rates[name][1] / rates[BWRAP][1], least=True)
+    for name, steps in results.get("growth", {}).items():
+        if name.startswith("files"):
+            add(f"{steps[-1][0]} {name}, x none", 2.0, steps[-1][2])
+        if name.startswith("MiB"):
+            add(f"{steps[-1][0]} {name}, x none", 1.1, steps[-1][2])
+    if results.get("memory"):
+        add("launcher, MiB", 2.0, results["memory"]["launcher_kib_after_runs"] / 1024)
+        add("a waiting sandbox, MiB", 1.0, results["memory"]["waiting_kib"] / 1024)
+    return lines
 
 
 def tables(results):
@@ -48,6 +82,8 @@ def tables(results):
         lines += ["", *memory_lines(results["memory"])]
     if results.get("growth"):
         lines += growth_tables(results["growth"])
+    if results.get("latency"):
+        lines += ["", *budget_lines(results)]
     if results.get("policy"):
         lines += ["", *policy_table(results["policy"])]
     if results.get("egress"):

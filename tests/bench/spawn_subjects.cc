@@ -1,7 +1,8 @@
 // What bench.py measures: makes executors and runs /bin/true in them, or spawns any other program,
 // and says how long that took. One order per line, its words separated by tabs; one line of answer.
 //
-//   executor NAME FOLDER KEY=VALUE...  ready=N backend=NAME rules=N globs=N  -> ok | unavailable
+//   executor NAME FOLDER KEY=VALUE...  ready=N backend=NAME share_network=1 rules=N globs=N
+//                                      -> ok | unavailable
 //   WHY run NAME                           once in that executor                 -> microseconds
 //   spawn WORD...                      posix_spawn(3) and wait               -> microseconds
 //   loop SECONDS WORKERS run NAME | loop SECONDS WORKERS spawn WORD...       -> runs per second
@@ -185,6 +186,7 @@ class Server {
       const std::string key = words[i].substr(0, equals);
       const std::string value = words[i].substr(equals + 1);
       if (key == "ready") options.ready_sandboxes = std::stoul(value);
+      if (key == "share_network") options.share_network = value == "1";
       if (key == "backend" && value == "landlock") options.backend = cordon::Backend::kLandlock;
       if (key == "rules") {
         for (int rule = 0; rule < std::stoi(value); ++rule) {
