@@ -15,6 +15,7 @@
 #include "cordon/sdk/egress.h"
 #include "executor_testing.h"
 #include "landlock_abi.h"
+#include "landlock_report.h"
 #include "sandbox_testing.h"
 #include "support/catch.h"
 
@@ -369,6 +370,25 @@ TEST_CASE("what the proxy refused and what went past it is listed") {
   CHECK(targets == std::vector<std::string>{"tcp:denied.test:443", "tcp:203.0.113.7:443"});
   CHECK(result.report.guarantees.target_network);
   CHECK(result.report.guarantees.address_network);
+}
+
+TEST_CASE("where commands cannot be looked into they have no proxy, and the reason is said") {
+  struct {
+    const char* scope;
+    bool is_root;
+    bool is_subreaper;
+    bool is_possible;
+  } const rows[] = {
+      {"0", false, false, true}, {"1", false, true, true},  {"1", false, false, false},
+      {"1", true, false, true},  {"2", false, true, false}, {"2", true, false, true},
+      {"3", true, true, false},  {"4", false, true, false},
+  };
+  for (const auto& row : rows) {
+    INFO(row.scope << " " << row.is_root << " " << row.is_subreaper);
+    const std::string why = WhyOutOfReach(row.scope, row.is_root, row.is_subreaper);
+    CHECK(why.empty() == row.is_possible);
+    CHECK((why.empty() || why.find("kernel.yama.ptrace_scope=0") != std::string::npos));
+  }
 }
 
 TEST_CASE("without a proxy that serves it the landlock tier still makes no socket") {

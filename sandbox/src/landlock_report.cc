@@ -1,5 +1,6 @@
 #include "landlock_report.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,13 +64,25 @@ std::string_view ProcDetail(bool mediates) {
 
 }  // namespace
 
+std::string WhyOutOfReach(std::string_view ptrace_scope, bool is_root, bool is_subreaper) {
+  const bool is_open = ptrace_scope == "0";
+  const bool is_for_descendants = ptrace_scope == "1" && is_subreaper;
+  const bool is_for_root = ptrace_scope != "3" && is_root;
+  if (is_open || is_for_descendants || is_for_root) return "";
+  return ptrace_scope == "1"
+             ? "that needs kernel.yama.ptrace_scope=0, or a program that is the subreaper of its "
+               "commands (prctl(2), PR_SET_CHILD_SUBREAPER)"
+             : "that needs kernel.yama.ptrace_scope=0";
+}
+
 std::string WhyNotLed(int landlock_abi) {
   if (LandlockNetworkRightsOf(landlock_abi) == 0) return "that needs Linux 6.7";
-  // The command is no descendant of this process (Documentation/admin-guide/LSM/Yama.rst).
   std::string scope = "0";
   std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
-  if (scope == "3" || (scope != "0" && geteuid() != 0)) {
-    return "that needs kernel.yama.ptrace_scope=0";
+  int is_subreaper = 0;
+  (void)prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper);
+  if (std::string why = WhyOutOfReach(scope, geteuid() == 0, is_subreaper != 0); !why.empty()) {
+    return why;
   }
   const int error = ObservationError();
   if (error == EBUSY) return "the calls of this program are observed already";

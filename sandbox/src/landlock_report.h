@@ -5,6 +5,7 @@
 #define CORDON_SANDBOX_SRC_LANDLOCK_REPORT_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,13 @@ namespace cordon::internal {
 // Signals can be kept in only from this version on (Linux 6.12): before, a command could end the
 // program that supervises it. Every sandboxed profile needs that (`process_boundary`).
 inline constexpr int kLandlockAbiOfTier = 6;
+
+// Why this program may not look into its commands under kernel.yama.ptrace_scope; empty when it
+// may. With 1 only a process's descendants can be looked into
+// (Documentation/admin-guide/LSM/Yama.rst): commands are that when their launcher, an orphan, falls
+// to this program as its subreaper, as it does to `cordon`.
+[[nodiscard]] std::string WhyOutOfReach(std::string_view ptrace_scope, bool is_root,
+                                        bool is_subreaper);
 
 // Why no command may have sockets that are connected to a proxy for it; empty when it may. The
 // kernel itself must refuse whatever else they connect to, and let this program connect them.
