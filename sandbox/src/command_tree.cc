@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -81,7 +82,15 @@ std::optional<ProcessStatus> ParseProcessStatus(std::string_view text) {
   const std::optional<int> process = NumberOf(text, "Tgid");
   const std::optional<int> parent = NumberOf(text, "PPid");
   if (!process.has_value() || !parent.has_value()) return std::nullopt;
-  return ProcessStatus{*process, *parent, NumberOf(text, "Seccomp_filters").value_or(-1)};
+  ProcessStatus status{*process, *parent, NumberOf(text, "Seccomp_filters").value_or(-1)};
+  constexpr std::string_view kMask = "\nUmask:\t";
+  const std::size_t mask = text.find(kMask);
+  if (mask != std::string_view::npos) {
+    constexpr int kOctal = 8;
+    const std::string digits(text.substr(mask + kMask.size(), 4));
+    status.mask = static_cast<mode_t>(std::strtoul(digits.c_str(), nullptr, kOctal)) & 0777;
+  }
+  return status;
 }
 
 std::optional<HeldProcess> HoldProcess(pid_t id) {

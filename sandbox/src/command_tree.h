@@ -20,7 +20,8 @@ namespace cordon::internal {
 struct ProcessStatus {
   pid_t process = 0;  // Tgid: all its threads have this one.
   pid_t parent = 0;
-  int filters = -1;  // How many seccomp filters it has; -1 where the kernel does not say.
+  int filters = -1;   // How many seccomp filters it has; -1 where the kernel does not say.
+  mode_t mask = 077;  // umask(2)
 };
 
 [[nodiscard]] std::optional<ProcessStatus> ParseProcessStatus(std::string_view text);

@@ -15,6 +15,7 @@
 #include "fork_limit.h"
 #include "handler_chain.h"
 #include "metadata_mediator.h"
+#include "name_mediator.h"
 #include "output_pump.h"
 #include "process.h"
 #include "process_files.h"
@@ -196,6 +197,7 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
   if (inputs.mediates) {
     context.tree = std::make_shared<CommandTree>();
     chain->Add(std::make_shared<MetadataMediator>(plan.view->writable));
+    chain->Add(std::make_shared<NameMediator>(plan.view->writable, context.tree));
     chain->Add(std::make_shared<ProcessFiles>(context.tree, ListingFolder(inputs.folders)));
     const std::uint64_t most = inputs.limits.counted_processes;
     if (most != 0) chain->Add(std::make_shared<ForkLimit>(most, context.tree));

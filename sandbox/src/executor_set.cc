@@ -278,7 +278,7 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   parts.observed.connects = parts.is_led || (!on_host && !use.network);
   parts.observed.paths = parts.options.explain_paths;
   parts.observed.metadata = use.mediated_metadata;
-  parts.observed.opens = use.mediated_metadata;
+  parts.observed.names = use.mediated_metadata;
   parts.limits =
       CompileLimits(limits, on_host ? BoundOnHost(use.mediated_metadata)
                                     : BoundInNamespaces(limits, parts.options.scratch_root));

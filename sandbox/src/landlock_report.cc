@@ -164,7 +164,7 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
   return report;
 }
 
-std::vector<ReportEntry> HostFileEntries(const HostRules& rules) {
+std::vector<ReportEntry> HostFileEntries(const HostRules& rules, bool mediates) {
   std::vector<ReportEntry> entries = {{"filesystem.read", FeatureStatus::kEnforced,
                                        "Landlock lets the command open only what the policy reads"},
                                       {"filesystem.write", FeatureStatus::kEnforced,
@@ -175,8 +175,14 @@ std::vector<ReportEntry> HostFileEntries(const HostRules& rules) {
     entries.push_back(Narrowed(feature, absl::StrCat(Some(folders), std::string(what))));
   };
   add("filesystem.write", rules.fixed,
-      ": nothing can be made, moved or removed directly in them, since something below may not be "
-      "changed and Landlock allows whole trees only; what is in them can be changed");
+      mediates
+          ? ": the supervisor makes, moves and removes files, folders and links in them for the "
+            "command, since something below may not be changed and Landlock allows whole trees "
+            "only; nothing else can be made there, and a folder with something narrower below "
+            "cannot be moved"
+          : ": nothing can be made, moved or removed directly in them, since something below may "
+            "not be "
+            "changed and Landlock allows whole trees only; what is in them can be changed");
   add("filesystem.read", rules.unlisted,
       ": cannot be listed, and what appears directly in them later cannot be read, since something "
       "below is denied");

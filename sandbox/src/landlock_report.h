@@ -50,7 +50,8 @@ struct Mediation {
                                            const Mediation& mediation);
 
 // What `rules` mean for files.
-[[nodiscard]] std::vector<ReportEntry> HostFileEntries(const HostRules& rules);
+// `mediates`: names are made, moved and removed for the command where the rules do not let it.
+[[nodiscard]] std::vector<ReportEntry> HostFileEntries(const HostRules& rules, bool mediates);
 
 }  // namespace cordon::internal
 

@@ -1,9 +1,7 @@
 #include "metadata_mediator.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,15 +24,6 @@ constexpr mode_t kOtherIdentity = S_ISUID | S_ISGID;
 
 OpenedNode Failed(int error_number) { return {UniqueFd(), error_number}; }
 
-OpenedNode OpenPlain(const std::string& path) {
-  open_how how = {};
-  how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  UniqueFd object(static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
-  if (!object.valid()) return Failed(errno);
-  return {std::move(object), 0};
-}
-
 // "/proc/self/fd/7" and "/dev/fd/7", which would be this program's own: the descriptor that the
 // caller means. Libraries change links and open files like that.
 std::optional<int> OwnDescriptor(std::string_view path) {
@@ -48,12 +37,6 @@ std::optional<int> OwnDescriptor(std::string_view path) {
     }
   }
   return std::nullopt;
-}
-
-// Where the object is now; empty when it has no place.
-std::string PlaceOf(int object) {
-  std::string path = ReadLink(absl::StrCat("/proc/self/fd/", object));
-  return path.starts_with('/') ? path : std::string();
 }
 
 bool IsChangeable(const struct stat& status) {
@@ -119,7 +102,7 @@ OpenedNode MetadataMediator::Open(const Caller& caller, const MetadataRequest& r
 }
 
 OpenedNode MetadataMediator::OpenPath(const std::string& path, bool follow) {
-  const std::string plain = WithoutLinks(path, follow);
+  const std::string plain = plain_.WithoutLinks(path, follow);
   // Whether there is something outside of the writable places is not said.
   if (plain.empty() || !places_->Has(plain)) return Failed(EPERM);
   OpenedNode object = OpenPlain(plain);
@@ -127,43 +110,9 @@ OpenedNode MetadataMediator::OpenPath(const std::string& path, bool follow) {
   return object;
 }
 
-// Step by step, since looking at some file systems may take for ever.
-std::string MetadataMediator::WithoutLinks(const std::string& path, bool follow) {
-  constexpr int kMaxLinks = 40;
-  int links = 0;
-  std::string at = "/";
-  std::string rest = path;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('/'), rest.size());
-    const std::string name = rest.substr(0, end);
-    rest.erase(0, std::min(rest.find_first_not_of('/', end), rest.size()));
-    if (name.empty() || name == ".") continue;
-    if (name == "..") {
-      at = ParentPath(at);
-      continue;
-    }
-    const std::string next = JoinPath(at, name);
-    if (!IsLocal(next)) return {};
-    const std::string text = rest.empty() && !follow ? std::string() : ReadLink(next);
-    if (text.empty()) {
-      at = next;
-      continue;
-    }
-    if (++links > kMaxLinks) return {};
-    if (text.starts_with('/')) at.assign(1, '/');
-    rest = rest.empty() ? text : absl::StrCat(text, "/", rest);
-  }
-  return at;
-}
-
-bool MetadataMediator::IsLocal(const std::string& path) {
-  if (!mounts_.has_value()) mounts_ = MountTable::OfThisProcess();
-  return mounts_->HasLocally(path);
-}
-
 int MetadataMediator::Change(const Caller& caller, int object, const MetadataRequest& request) {
   const std::string place = PlaceOf(object);
-  if (place.empty() || !IsLocal(place) || !places_->Has(place)) return EPERM;
+  if (place.empty() || !plain_.IsLocal(place) || !places_->Has(place)) return EPERM;
   struct stat status = {};
   if (fstat(object, &status) != 0 || !IsChangeable(status)) return EPERM;
   // What this program may do as another user than the caller's is not the caller's to have.

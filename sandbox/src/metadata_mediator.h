@@ -11,15 +11,14 @@
 #define CORDON_SANDBOX_SRC_METADATA_MEDIATOR_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "caller.h"
 #include "directory_reader.h"
 #include "metadata_call.h"
-#include "mount_table.h"
 #include "observer.h"
+#include "plain_paths.h"
 #include "writable_places.h"
 
 namespace cordon::internal {
@@ -36,14 +35,10 @@ class MetadataMediator final : public CallHandler {
   [[nodiscard]] int Perform(const Caller& caller);
   [[nodiscard]] OpenedNode Open(const Caller& caller, const MetadataRequest& request);
   [[nodiscard]] OpenedNode OpenPath(const std::string& path, bool follow);
-  // The absolute `path` with every link replaced; empty when that leads to what is not kept by this
-  // host alone, or nowhere.
-  [[nodiscard]] std::string WithoutLinks(const std::string& path, bool follow);
-  [[nodiscard]] bool IsLocal(const std::string& path);
   [[nodiscard]] int Change(const Caller& caller, int object, const MetadataRequest& request);
 
   const std::shared_ptr<const WritablePlaces> places_;
-  std::optional<MountTable> mounts_;
+  PlainPaths plain_;
 };
 
 }  // namespace cordon::internal

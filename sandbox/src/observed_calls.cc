@@ -12,6 +12,7 @@
 
 #include "bpf_writer.h"
 #include "fork_limit.h"
+#include "name_call.h"
 #include "open_call.h"
 #include "seccomp_filter.h"
 #include "syscall_policy.h"
@@ -62,6 +63,7 @@ constexpr ObservedCall kCalls[] = {
 constexpr std::uint32_t kArchitectureOffset = offsetof(seccomp_data, arch);
 constexpr std::uint32_t kNumberOffset = offsetof(seccomp_data, nr);
 constexpr std::uint32_t kFirstArgumentOffset = offsetof(seccomp_data, args);
+constexpr std::uint32_t kThirdArgumentOffset = offsetof(seccomp_data, args) + 2 * sizeof(__u64);
 constexpr std::uint32_t kSendFlagsOffset = offsetof(seccomp_data, args) + 3 * sizeof(__u64);
 
 bool IsIn(const ObservedScope& scope, const ObservedCall& call) {
@@ -103,17 +105,21 @@ std::string BuildObserverProgram(std::uint32_t architecture, const ObservedScope
   };
   if (scope.metadata) hand_over(MetadataCalls());
   if (scope.forks) hand_over(ForkCalls());
-  if (scope.opens) {
-    // Not by an open folder, as programs do that walk through trees: they would pay for nothing.
+  if (scope.names) {
+    hand_over(NameCalls());
+    // Not what only reads by an open folder, as programs do that walk through trees: they would pay
+    // for nothing.
+    const BpfWriter::Label writes = writer.Load(
+        kThirdArgumentOffset, writer.Branch(BPF_JSET, O_ACCMODE | O_CREAT | O_TRUNC, look, allow));
     const BpfWriter::Label by_path =
         writer.Load(kFirstArgumentOffset,
-                    writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(AT_FDCWD), look, allow));
+                    writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(AT_FDCWD), look, writes));
     for (const char* name : OpenCalls()) {
       const int number = CallNumber(name, architecture);
       if (number < 0) continue;
-      const bool has_folder = std::string_view(name) != "open";
-      next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number),
-                           has_folder && !scope.paths ? by_path : look, next);
+      const bool has_flags = std::string_view(name) == "openat" && !scope.paths;
+      next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number), has_flags ? by_path : look,
+                           next);
     }
   }
   next = writer.Load(kNumberOffset, next);

@@ -41,10 +41,12 @@ struct ObservedScope {
   bool connects = false;
   bool paths = false;
   bool metadata = false;  // `MetadataCalls`, which never go on; see MetadataMediator.
-  bool opens = false;     // `OpenCalls` that do not start at an open folder; see ProcessFiles.
-  bool forks = false;     // `ForkCalls`; see ForkLimit.
+  // `NameCalls`, and `OpenCalls` that write or do not start at an open folder; see ProcessFiles,
+  // NameMediator.
+  bool names = false;
+  bool forks = false;  // `ForkCalls`; see ForkLimit.
 
-  [[nodiscard]] bool any() const { return connects || paths || metadata || opens || forks; }
+  [[nodiscard]] bool any() const { return connects || paths || metadata || names || forks; }
 };
 
 // The filter that hands over the calls of `scope` and allows everything else, as an array of struct

@@ -12,9 +12,26 @@
 namespace cordon::internal {
 namespace {
 
-constexpr const char* kOpenCalls[] = {"open", "openat", "openat2"};
+constexpr const char* kOpenCalls[] = {"open", "creat", "openat", "openat2"};
 
 int NumberOf(const char* name) { return CallNumber(name, NativeArchitecture()); }
+
+bool IsCreat(const Caller& caller) {
+  static const int number = NumberOf("creat");
+  return caller.call_number() == number;
+}
+
+// The argument that is the path.
+int PathPlace(const Caller& caller) {
+  static const int open_number = NumberOf("open");
+  return caller.call_number() == open_number || IsCreat(caller) ? 0 : 1;
+}
+
+// As the kernel takes an `int`. Not of openat2(2).
+std::uint64_t FlagsOf(const Caller& caller) {
+  if (IsCreat(caller)) return O_CREAT | O_WRONLY | O_TRUNC;
+  return static_cast<std::uint32_t>(caller.argument(PathPlace(caller) + 1));
+}
 
 bool DecodeHow(const Caller& caller, OpenRequest& request) {
   open_how how = {};
@@ -37,16 +54,24 @@ bool OpenRequest::only_reads() const {
 std::span<const char* const> OpenCalls() { return kOpenCalls; }
 
 bool IsOpenCall(int number) {
-  static const int numbers[] = {NumberOf("open"), NumberOf("openat"), NumberOf("openat2")};
+  static const int numbers[] = {NumberOf("open"), NumberOf("creat"), NumberOf("openat"),
+                                NumberOf("openat2")};
   return number >= 0 &&
          std::find(std::begin(numbers), std::end(numbers), number) != std::end(numbers);
 }
 
+bool MayWriteByOpen(const Caller& caller) {
+  static const int how_number = NumberOf("openat2");
+  if (caller.call_number() == how_number) return true;
+  OpenRequest request;
+  request.flags = FlagsOf(caller);
+  return !request.only_reads();
+}
+
 std::optional<OpenRequest> DecodeOpenCall(const Caller& caller) {
-  static const int open_number = NumberOf("open");
   static const int how_number = NumberOf("openat2");
   OpenRequest request;
-  const int first = caller.call_number() == open_number ? 0 : 1;
+  const int first = PathPlace(caller);
   if (first == 1) request.folder = caller.number(0);
   std::optional<std::string> path = caller.ReadPath(caller.argument(first));
   if (!path.has_value()) return std::nullopt;
@@ -54,9 +79,9 @@ std::optional<OpenRequest> DecodeOpenCall(const Caller& caller) {
   if (caller.call_number() == how_number) {
     if (!DecodeHow(caller, request)) return std::nullopt;
   } else {
-    // As the kernel takes an `int`.
-    request.flags = static_cast<std::uint32_t>(caller.argument(first + 1));
-    request.mode = static_cast<std::uint32_t>(caller.argument(first + 2));
+    request.flags = FlagsOf(caller);
+    const int mode = IsCreat(caller) ? 1 : first + 2;
+    request.mode = static_cast<std::uint32_t>(caller.argument(mode));
   }
   return request;
 }

@@ -1,4 +1,4 @@
-// What a call that opens a file asks for: open(2), openat(2), openat2(2).
+// What a call that opens a file asks for: open(2), creat(2), openat(2), openat2(2).
 
 #ifndef CORDON_SANDBOX_SRC_OPEN_CALL_H_
 #define CORDON_SANDBOX_SRC_OPEN_CALL_H_
@@ -30,6 +30,10 @@ struct OpenRequest {
 
 // Whether call `number` of this build's architecture is one of `OpenCalls`.
 [[nodiscard]] bool IsOpenCall(int number);
+
+// Whether such a call may do more than read what exists, by what its arguments say without a look
+// at the caller's memory.
+[[nodiscard]] bool MayWriteByOpen(const Caller& caller);
 
 // Reads the arguments of such a call once; nothing when they cannot be read.
 [[nodiscard]] std::optional<OpenRequest> DecodeOpenCall(const Caller& caller);

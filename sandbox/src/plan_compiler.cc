@@ -32,7 +32,7 @@ void PinTargets(absl::Span<const GrantedTarget> targets, std::vector<LandlockRul
 std::shared_ptr<ViewCompiler> MakeViewCompiler(const PlanInputs& inputs) {
   if (inputs.profile.Settings().isolation == Isolation::kUnconfined) return nullptr;
   return std::make_shared<ViewCompiler>(inputs.profile, inputs.folders, inputs.landlock_abi,
-                                        inputs.tier);
+                                        inputs.tier, inputs.mediates);
 }
 
 }  // namespace

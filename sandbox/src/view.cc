@@ -43,12 +43,12 @@ class Compilation {
               ViewMemory& memory)
       : profile_(profile), paths_(paths), scratch_(scratch), memory_(memory) {}
 
-  absl::StatusOr<CompiledView> Run(Tier tier, int landlock_abi);
+  absl::StatusOr<CompiledView> Run(Tier tier, int landlock_abi, bool mediates);
 
  private:
   absl::Status Collect(Tier tier);
   absl::StatusOr<CompiledView> FinishView(int landlock_abi);
-  absl::StatusOr<CompiledView> FinishOnHost(int landlock_abi);
+  absl::StatusOr<CompiledView> FinishOnHost(int landlock_abi, bool mediates);
   void OpenLinkedWorktree();
   void AddSystem();
   absl::Status LookBelowRoots();
@@ -77,9 +77,9 @@ class Compilation {
   CompiledView view_;
 };
 
-absl::StatusOr<CompiledView> Compilation::Run(Tier tier, int landlock_abi) {
+absl::StatusOr<CompiledView> Compilation::Run(Tier tier, int landlock_abi, bool mediates) {
   if (absl::Status status = Collect(tier); !status.ok()) return status;
-  return tier == Tier::kLandlock ? FinishOnHost(landlock_abi) : FinishView(landlock_abi);
+  return tier == Tier::kLandlock ? FinishOnHost(landlock_abi, mediates) : FinishView(landlock_abi);
 }
 
 absl::Status Compilation::Collect(Tier tier) {
@@ -118,7 +118,7 @@ absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {
   return std::move(view_);
 }
 
-absl::StatusOr<CompiledView> Compilation::FinishOnHost(int landlock_abi) {
+absl::StatusOr<CompiledView> Compilation::FinishOnHost(int landlock_abi, bool mediates) {
   const Wishes wishes = HostWishes(builder_);
   absl::StatusOr<HostRules> compiled = CompileHostRules(wishes, landlock_abi);
   if (!compiled.ok()) return compiled.status();
@@ -126,10 +126,13 @@ absl::StatusOr<CompiledView> Compilation::FinishOnHost(int landlock_abi) {
                 [&wishes](const AbsentName& name) { return !IsWritableOnHost(wishes, name.path); });
   view_.landlock_handled_fs = LandlockFileRights(landlock_abi);
   view_.landlock_scoped = LandlockScopes(landlock_abi);
-  Say(HostFileEntries(*compiled));
+  Say(HostFileEntries(*compiled, mediates));
   view_.landlock_rules = std::move(compiled->rules);
+  std::vector<std::string> absent;
+  for (const AbsentName& name : view_.absent) absent.push_back(name.path);
   view_.writable = std::make_shared<const WritablePlaces>(
-      paths_, wishes, std::vector<std::string>{scratch_.home, scratch_.temporary, scratch_.cache});
+      paths_, wishes, std::vector<std::string>{scratch_.home, scratch_.temporary, scratch_.cache},
+      std::move(absent), view_.landlock_rules);
   Say(RuleEntries(paths_, *view_.found, view_.absent.size()));
   return std::move(view_);
 }
@@ -337,11 +340,13 @@ bool IsSame(const CompiledView& a, const CompiledView& b) {
 
 struct ViewCompiler::Memory : ViewMemory {};
 
-ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi, Tier tier)
+ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi, Tier tier,
+                           bool mediates)
     : profile_(std::move(profile)),
       scratch_(std::move(scratch)),
       landlock_abi_(landlock_abi),
       tier_(tier),
+      mediates_(mediates),
       memory_(std::make_unique<Memory>()) {}
 
 ViewCompiler::~ViewCompiler() = default;
@@ -349,7 +354,7 @@ ViewCompiler::~ViewCompiler() = default;
 absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile(const PathPolicy& paths) {
   const std::lock_guard lock(mutex_);
   absl::StatusOr<CompiledView> view =
-      Compilation(profile_, paths, scratch_, *memory_).Run(tier_, landlock_abi_);
+      Compilation(profile_, paths, scratch_, *memory_).Run(tier_, landlock_abi_, mediates_);
   if (!view.ok()) return view.status();
   if (last_ == nullptr || !IsSame(*last_, *view)) {
     last_ = std::make_shared<const CompiledView>(*std::move(view));
@@ -372,7 +377,7 @@ absl::StatusOr<CompiledView> CompileView(const Profile& profile, const PathPolic
                                          const ScratchFolders& scratch, int landlock_abi,
                                          Tier tier) {
   ViewMemory memory;
-  return Compilation(profile, paths, scratch, memory).Run(tier, landlock_abi);
+  return Compilation(profile, paths, scratch, memory).Run(tier, landlock_abi, false);
 }
 
 }  // namespace cordon::internal

@@ -64,8 +64,9 @@ class ViewCompiler {
  public:
   // `landlock_abi` as landlock_create_ruleset(2) reports it; 0 without Landlock, which the
   // landlock tier must have. `tier` is not kNone.
+  // `mediates`: see `HostFileEntries`.
   ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi,
-               Tier tier = Tier::kNamespaces);
+               Tier tier = Tier::kNamespaces, bool mediates = false);
   ~ViewCompiler();
 
   // The view for `paths`: the profile's policy, or that of a command with redeemed grants. To be
@@ -85,6 +86,7 @@ class ViewCompiler {
   const ScratchFolders scratch_;
   const int landlock_abi_;
   const Tier tier_;
+  const bool mediates_;
   struct Memory;
   std::mutex mutex_;
   std::unique_ptr<Memory> memory_;
