@@ -27,7 +27,7 @@ struct SpawnPlace {
   int network = -1;  // The namespace to start in, for a plan without the host's network (borrowed);
                      // negative: a new one.
   // A plan with the same view: what its sandboxes share is copied, or begun to be made for the next
-  // ones (launcher/view_template.h). Not in a `network`.
+  // ones (launcher/view_template.h).
   std::optional<std::uint32_t> template_plan;
 };
 

@@ -50,9 +50,8 @@ absl::StatusOr<SpawnedSandbox> StartInReadyOrNew(PreparedSpawn& spawn,
   const RegisteredPlan& plan = *ready.registered;
   SpawnPlace place;
   std::shared_ptr<const RegisteredPlan> same_view;  // Known to the launcher until it has answered.
-  if (network != nullptr) {
-    place.network = network->sandbox();
-  } else if (ready.ready != nullptr) {
+  if (network != nullptr) place.network = network->sandbox();
+  if (ready.ready != nullptr) {
     same_view = ready.ready->TemplatePlan();
     if (same_view != nullptr) place.template_plan = same_view->id();
   }

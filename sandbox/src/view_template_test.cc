@@ -193,6 +193,29 @@ TEST_CASE("a view whose places depend on what each sandbox makes for itself has 
   }
 }
 
+TEST_CASE("commands that share a network start from a template in it") {
+  NEEDS_NAMESPACES();
+  SandboxFixture fixture;
+  fixture.options.ready_sandboxes = 0;
+  fixture.options.share_network = true;
+  const std::string show =
+      "readlink /proc/self/ns/net; [ $(stat -c %d /dev/shm) = $(stat -c %d /) ] || echo own";
+  const std::string first = fixture.Shell(show).standard_output.head;
+  CHECK(first.starts_with("net:["));
+  std::string last;
+  for (int i = 0; i < 20; ++i) {
+    last = fixture.Shell(show).standard_output.head;
+    CHECK(last.starts_with(first));
+  }
+  if (last == first) CORDON_SKIP("templates", "no template: before Linux 6.15?");
+  CHECK(last == first + "own\n");
+  CHECK(fixture
+            .Shell("umount /proc; mount -t tmpfs x /tmp; nsenter -t 1 -m true; unshare -r true; "
+                   "echo $(wc -l </proc/self/mountinfo)")
+            .standard_output.head ==
+        fixture.Shell("echo $(wc -l </proc/self/mountinfo)").standard_output.head);
+}
+
 TEST_CASE("an executor's commands start from a template, and are confined as the first was") {
   NEEDS_NAMESPACES();
   SandboxFixture fixture;

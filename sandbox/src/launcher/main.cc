@@ -282,18 +282,18 @@ class Launcher {
 
   Fd BeginFromTemplateOrNot(const Spawn& spawn) {
     const std::uint32_t id = message.request.template_plan - 1;
-    if (message.request.template_plan == 0 || !KnowsPlan(id) || IsInNetwork()) return Begin(spawn);
+    if (message.request.template_plan == 0 || !KnowsPlan(id)) return Begin(spawn);
     // What a command adds to its view is the host's.
     const wire::CommandHeader* command = spawn.command.header;
     if (command != nullptr && command->extra_view.count != 0) return Begin(spawn);
     const Plan plan(plans[id].start);
     Spawn from_template = spawn;
     from_template.plan = plan;
-    from_template.view = templates_.For(id, plan);
+    from_template.view = templates_.For(id, plan, spawn.network);
     if (from_template.view == nullptr) return Begin(spawn);
     Fd pidfd = Begin(from_template);
     if (pidfd.ok()) return pidfd;
-    templates_.Fail(id);
+    templates_.Fail(*from_template.view);
     return Begin(spawn);
   }
 

@@ -247,10 +247,12 @@ Fd BeginNetwork(const NetworkStart& start) {
 }
 
 int EnterNetwork(int network) {
-  const Fd user(Call(__NR_ioctl, network, NS_GET_USERNS, 0));
+  const Fd user = UserNamespaceOf(network);
   if (!user.ok()) return user.error();
   if (const int error = ErrorOf(Call(__NR_setns, user.get(), CLONE_NEWUSER))) return error;
   return ErrorOf(Call(__NR_setns, network, CLONE_NEWNET));
 }
+
+Fd UserNamespaceOf(int network) { return Fd(Call(__NR_ioctl, network, NS_GET_USERNS, 0)); }
 
 }  // namespace cordon::launcher

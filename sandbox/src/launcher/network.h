@@ -29,6 +29,9 @@ struct NetworkStart {
 // errno.
 [[nodiscard]] int EnterNetwork(int network);
 
+// The user namespace that a network belongs to.
+[[nodiscard]] Fd UserNamespaceOf(int network);
+
 }  // namespace cordon::launcher
 
 #endif  // CORDON_SANDBOX_SRC_LAUNCHER_NETWORK_H_

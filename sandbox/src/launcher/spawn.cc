@@ -155,7 +155,10 @@ struct Entrance {
 
 int EnterWhatWasMade(Entrance* entrance) {
   const Spawn& spawn = entrance->spawn;
-  if (spawn.network >= 0) return EnterNetwork(spawn.network);
+  if (spawn.network >= 0) {
+    if (const int error = EnterNetwork(spawn.network)) return error;
+  }
+  if (spawn.view == nullptr) return 0;
   return EnterTemplate(*spawn.view, spawn.plan, &entrance->view_copy);
 }
 

@@ -16,7 +16,7 @@ struct Spawn {
   int standard[3] = {-1, -1, -1};
   int channel = -1;
   int network = -1;                    // The namespace to start in; else one of its own, if any.
-  const ViewTemplate* view = nullptr;  // Of the plan, to start from; for one without `network`.
+  const ViewTemplate* view = nullptr;  // Of the plan and the network, to start from.
   int view_copy = -1;                  // Of its tree, once it was entered.
   int launcher = -1;                   // pidfd of this program.
   unsigned file_mode_mask = 022;       // umask(2) for the command.

@@ -7,7 +7,9 @@
 
 #include "launcher/message.h"
 #include "launcher/mount.h"
+#include "launcher/network.h"
 #include "launcher/process_state.h"
+#include "launcher/status.h"
 #include "launcher/view.h"
 
 namespace cordon::launcher {
@@ -67,11 +69,55 @@ class Maker {
   Fd tree_;
 };
 
+constexpr unsigned long kMakerFlags = CLONE_NEWUSER | CLONE_NEWNS | SIGCHLD;
+
+struct MakerStart {
+  const Plan& plan;
+  const Identity& identity;
+  const ViewRole* roles;
+  int answer;
+  int launcher;
+  int parent;  // The user namespace to start in; negative: this one.
+  long pid = -ECHILD;
+};
+
+void StartHere(MakerStart* start, unsigned long more_flags) {
+  start->pid = Call(__NR_clone, kMakerFlags | more_flags, nullptr, nullptr, nullptr, nullptr);
+  if (start->pid != 0) return;
+  Maker(start->plan, start->identity, start->roles).Run(start->answer, start->launcher);
+}
+
+// Runs in a process between: see spawn.cc.
+void StartInParent(void* argument) {
+  auto* start = static_cast<MakerStart*>(argument);
+  const int error = ErrorOf(Call(__NR_setns, start->parent, CLONE_NEWUSER));
+  start->pid = -error;
+  if (error == 0) StartHere(start, CLONE_PARENT);
+  Exit(0);
+}
+
+alignas(16) char between_stack[64 * 1024];
+
+// Returns an errno.
+int StartMaker(MakerStart* start) {
+  if (start->parent < 0) {
+    StartHere(start, 0);
+    return ErrorOf(start->pid);
+  }
+  const long between = CloneOnStack(CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD,
+                                    between_stack + sizeof(between_stack), StartInParent, start);
+  // The compiler does not see the process between write.
+  __asm__ volatile("" ::: "memory");
+  return between < 0 ? ErrorOf(between) : ErrorOf(start->pid);
+}
+
 }  // namespace
 
 int EnterTemplate(const ViewTemplate& view_template, const Plan& plan, Fd* copy) {
-  const int user = view_template.user.get();
-  if (const int error = ErrorOf(Call(__NR_setns, user, CLONE_NEWUSER))) return error;
+  if (!view_template.is_in_network) {
+    const int user = view_template.user.get();
+    if (const int error = ErrorOf(Call(__NR_setns, user, CLONE_NEWUSER))) return error;
+  }
   const int mounts = view_template.mounts.get();
   if (const int error = ErrorOf(Call(__NR_setns, mounts, CLONE_NEWNS))) return error;
   *copy = CloneTree(view_template.tree.get(), 0);
@@ -79,31 +125,45 @@ int EnterTemplate(const ViewTemplate& view_template, const Plan& plan, Fd* copy)
   return View::CheckCopy(copy->get(), plan, view_template.roles);
 }
 
-const ViewTemplate* ViewTemplates::For(std::uint32_t plan_id, const Plan& plan) {
-  Slot* slot = Find(plan_id);
+const ViewTemplate* ViewTemplates::For(std::uint32_t plan_id, const Plan& plan, int network) {
+  const Fd parent = network < 0 ? Fd() : UserNamespaceOf(network);
+  FileStatus status = {};
+  if (network >= 0 && (!parent.ok() || StatusOf(parent.get(), &status) != 0)) return nullptr;
+  Slot* slot = Find(plan_id, status.stx_ino);
   if (slot == nullptr) {
     slot = &Room();
     slot->plan_id = plan_id;
+    slot->network = status.stx_ino;
+    slot->made.is_in_network = network >= 0;
+    slot->state = network < 0 ? State::kFailed : State::kSeen;
+  } else if (slot->state == State::kSeen) {
     slot->state = State::kFailed;
   }
-  if (slot->state == State::kFailed) Begin(*slot, plan);
+  if (slot->state == State::kFailed) Begin(*slot, plan, parent);
   slot->used_at = NowMicroseconds();
   if (slot->state == State::kBeingMade) LookForAnswer(*slot);
   return slot->state == State::kReady ? &slot->made : nullptr;
 }
 
-void ViewTemplates::Fail(std::uint32_t plan_id) {
-  Slot* slot = Find(plan_id);
-  if (slot == nullptr) return;
-  const int failures = slot->failures + 1;
-  Clear(*slot);
-  slot->plan_id = plan_id;
-  slot->failures = failures;
-  slot->state = failures < kMostFailures ? State::kFailed : State::kRefused;
+void ViewTemplates::Fail(const ViewTemplate& view_template) {
+  for (Slot& slot : slots_) {
+    if (&slot.made != &view_template) continue;
+    const std::uint32_t plan_id = slot.plan_id;
+    const std::uint64_t network = slot.network;
+    const int failures = slot.failures + 1;
+    Clear(slot);
+    slot.plan_id = plan_id;
+    slot.network = network;
+    slot.made.is_in_network = network != 0;
+    slot.failures = failures;
+    slot.state = failures < kMostFailures ? State::kFailed : State::kRefused;
+  }
 }
 
 void ViewTemplates::Forget(std::uint32_t plan_id) {
-  if (Slot* slot = Find(plan_id)) Clear(*slot);
+  for (Slot& slot : slots_) {
+    if (slot.plan_id == plan_id) Clear(slot);
+  }
 }
 
 bool ViewTemplates::empty() const {
@@ -121,9 +181,10 @@ void ViewTemplates::ForgetIdle() {
   }
 }
 
-ViewTemplates::Slot* ViewTemplates::Find(std::uint32_t plan_id) {
+ViewTemplates::Slot* ViewTemplates::Find(std::uint32_t plan_id, std::uint64_t network) {
   for (Slot& slot : slots_) {
-    if (slot.state != State::kNone && slot.plan_id == plan_id) return &slot;
+    const bool is_it = slot.plan_id == plan_id && slot.network == network;
+    if (slot.state != State::kNone && is_it) return &slot;
   }
   return nullptr;
 }
@@ -138,7 +199,7 @@ ViewTemplates::Slot& ViewTemplates::Room() {
   return *oldest;
 }
 
-void ViewTemplates::Begin(Slot& slot, const Plan& plan) {
+void ViewTemplates::Begin(Slot& slot, const Plan& plan, const Fd& parent) {
   slot.state = State::kRefused;
   const long size = plan.header->view.count;
   if (size == 0) return;
@@ -153,10 +214,8 @@ void ViewTemplates::Begin(Slot& slot, const Plan& plan) {
   if (ErrorOf(Call(__NR_socketpair, kUnixFamily, type, 0, ends)) != 0) return;
   slot.answer = Fd(ends[0]);
   const Fd theirs(ends[1]);
-  const long pid =
-      Call(__NR_clone, CLONE_NEWUSER | CLONE_NEWNS | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
-  if (pid == 0) Maker(plan, identity_, roles).Run(theirs.get(), launcher_.get());
-  if (pid < 0) return;
+  MakerStart start = {plan, identity_, roles, theirs.get(), launcher_.get(), parent.get()};
+  if (StartMaker(&start) != 0) return;
   slot.made.roles = roles;
   slot.state = State::kBeingMade;
 }

@@ -20,14 +20,17 @@
 namespace cordon::launcher {
 
 struct ViewTemplate {
+  // Those of a network have one that is a child of its user namespace, from where it is entered.
+  bool is_in_network = false;
   Fd user;
   Fd mounts;
   Fd tree;
   const ViewRole* roles = nullptr;
 };
 
-// Enters the namespaces and copies the tree, which is looked at: ESTALE when something of the
-// host's was removed from under it. For a process that shares neither its root nor its threads.
+// Enters the namespaces, from the network that it is for, and copies the tree, which is looked at:
+// ESTALE when something of the host's was removed from under it. For a process that shares neither
+// its root nor its threads.
 [[nodiscard]] int EnterTemplate(const ViewTemplate& view_template, const Plan& plan, Fd* copy);
 
 // At most kMost, of which the one that was not used for longest makes room for another.
@@ -40,11 +43,12 @@ class ViewTemplates {
   ViewTemplates& operator=(const ViewTemplates&) = delete;
   ~ViewTemplates() = default;
 
-  // That of the plan. Null when there is none yet, in which case a process begins to make it that
-  // nobody waits for, or when there cannot be one.
-  [[nodiscard]] const ViewTemplate* For(std::uint32_t plan_id, const Plan& plan);
-  // It could not be used: is made anew the next time, unless that was so too often.
-  void Fail(std::uint32_t plan_id);
+  // That of the plan in `network`, or in networks of its sandboxes' own when that is negative. Null
+  // when there is none yet, in which case a process begins to make it that nobody waits for, or
+  // when there cannot be one. For a network only from the second time on: some serve one command.
+  [[nodiscard]] const ViewTemplate* For(std::uint32_t plan_id, const Plan& plan, int network);
+  // One that could not be used: is made anew the next time, unless that was so too often.
+  void Fail(const ViewTemplate& view_template);
   void Forget(std::uint32_t plan_id);
 
   // While there are any, what was not used for that long is to be given up: it holds file systems
@@ -54,13 +58,14 @@ class ViewTemplates {
   void ForgetIdle();
 
  private:
-  enum class State { kNone, kFailed, kBeingMade, kReady, kRefused };
+  enum class State { kNone, kSeen, kFailed, kBeingMade, kReady, kRefused };
   static constexpr int kMost = 8;
   static constexpr int kMostFailures = 3;
 
   struct Slot {
     State state = State::kNone;
     std::uint32_t plan_id = 0;
+    std::uint64_t network = 0;  // The inode of its user namespace, which the template keeps alive.
     int failures = 0;
     std::uint64_t used_at = 0;  // In microseconds.
     Fd answer;                  // What the process that makes it sends it on.
@@ -68,9 +73,9 @@ class ViewTemplates {
     ViewTemplate made;
   };
 
-  [[nodiscard]] Slot* Find(std::uint32_t plan_id);
+  [[nodiscard]] Slot* Find(std::uint32_t plan_id, std::uint64_t network);
   [[nodiscard]] Slot& Room();  // An empty one.
-  void Begin(Slot& slot, const Plan& plan);
+  void Begin(Slot& slot, const Plan& plan, const Fd& parent);
   void LookForAnswer(Slot& slot);
   static void Clear(Slot& slot);
 
