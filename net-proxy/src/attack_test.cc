@@ -161,7 +161,7 @@ TEST_CASE("a server that sends a byte now and then is passed on as it comes") {
 }
 
 TEST_CASE("a client that does not read stops its server and nobody else") {
-  constexpr std::size_t kMost = 64 * 1024 * 1024;
+  constexpr std::size_t kMost = std::size_t{64} * 1024 * 1024;
   std::atomic<std::size_t> sent = 0;
   TestServer server([&sent](const TestStream& stream) {
     (void)stream.Read(1);

@@ -21,7 +21,7 @@ namespace cordon::internal::egress {
 struct InspectorRules {
   std::string host;        // What each name must be; lower case.
   std::uint16_t port = 0;  // What a port in a Host must be.
-  std::size_t max_head_bytes = 64 * 1024;
+  std::size_t max_head_bytes = std::size_t{64} * 1024;
   bool allow_encrypted_hello = false;
   // The client speaks HTTP to a proxy: each request is in absolute form and goes on in origin form.
   bool is_forward = false;

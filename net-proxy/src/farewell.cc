@@ -11,7 +11,7 @@ namespace cordon::internal::egress {
 namespace {
 
 constexpr std::chrono::milliseconds kTimeout{1000};
-constexpr std::size_t kMaxReadBytes = 4 * 1024 * 1024;
+constexpr std::size_t kMaxReadBytes = std::size_t{4} * 1024 * 1024;
 
 }  // namespace
 

@@ -13,7 +13,7 @@
 namespace cordon::internal::egress {
 namespace {
 
-constexpr std::size_t kReadBytes = 16 * 1024;
+constexpr std::size_t kReadBytes = std::size_t{16} * 1024;
 
 std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 

@@ -8,7 +8,7 @@ namespace cordon::internal::egress {
 namespace {
 
 using State = HttpHeadResult::State;
-constexpr std::size_t kMax = 64 * 1024;
+constexpr std::size_t kMax = std::size_t{64} * 1024;
 
 HttpHeadResult Parse(std::string_view bytes) {
   std::size_t scanned = 0;

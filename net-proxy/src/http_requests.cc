@@ -8,7 +8,7 @@ namespace cordon::internal::egress {
 namespace {
 
 constexpr std::size_t kMaxChunkLineBytes = 256;
-constexpr std::size_t kMaxResponseHeadBytes = 64 * 1024;
+constexpr std::size_t kMaxResponseHeadBytes = std::size_t{64} * 1024;
 
 std::optional<std::uint64_t> HexNumber(std::string_view text) {
   if (text.empty() || text.size() > 15) return std::nullopt;

@@ -14,11 +14,11 @@ namespace {
 constexpr std::uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 // After so much one relay lets the others have their turn: what a new connection waits for is a
 // round of everybody's turns, several times.
-constexpr std::size_t kTurnBytes = 256 * 1024;
+constexpr std::size_t kTurnBytes = std::size_t{256} * 1024;
 constexpr std::chrono::milliseconds kReleaseAfter{100};
 constexpr std::chrono::milliseconds kLastAnswersTimeout{1000};
 constexpr std::chrono::milliseconds kDrainTimeout{1000};
-constexpr std::size_t kMaxDrainedBytes = 4 * 1024 * 1024;
+constexpr std::size_t kMaxDrainedBytes = std::size_t{4} * 1024 * 1024;
 
 }  // namespace
 

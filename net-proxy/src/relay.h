@@ -53,7 +53,7 @@ class Relay {
     std::string rest;
   };
 
-  static constexpr std::size_t kBufferBytes = 256 * 1024;
+  static constexpr std::size_t kBufferBytes = std::size_t{256} * 1024;
 
   // What the relays of one loop share.
   struct Shared {
@@ -103,8 +103,8 @@ class Relay {
   };
   enum class Stage : std::uint8_t { kRelaying, kLastAnswers, kDraining, kOver };
 
-  static constexpr std::size_t kFirstChunk = 16 * 1024;
-  static constexpr std::size_t kSlowChunk = 64 * 1024;
+  static constexpr std::size_t kFirstChunk = std::size_t{16} * 1024;
+  static constexpr std::size_t kSlowChunk = std::size_t{64} * 1024;
 
   void Run(Side& side);
   void Pump(Flow& flow);

@@ -26,7 +26,7 @@ class SplicePipes {
   // A pipe that still holds bytes is closed instead.
   void Return(std::unique_ptr<SplicePipe> pipe);
 
-  static constexpr std::size_t kPipeBytes = 512 * 1024;
+  static constexpr std::size_t kPipeBytes = std::size_t{512} * 1024;
 
  private:
   static constexpr std::size_t kMaxPipes = 16;

@@ -9,7 +9,7 @@ namespace cordon::internal::egress {
 namespace {
 
 using State = ClientHello::State;
-constexpr std::size_t kMax = 64 * 1024;
+constexpr std::size_t kMax = std::size_t{64} * 1024;
 
 TEST_CASE("the server name is found however the hello is cut into records") {
   const std::string message = HelloMessage(ServerName("Example.COM"));

@@ -14,7 +14,7 @@
 namespace cordon::internal::egress {
 namespace {
 
-constexpr std::size_t kMaxAnswerBytes = 16 * 1024;
+constexpr std::size_t kMaxAnswerBytes = std::size_t{16} * 1024;
 
 }  // namespace
 

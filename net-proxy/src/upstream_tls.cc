@@ -17,7 +17,7 @@ namespace cordon::internal::egress {
 namespace {
 
 constexpr std::uint32_t kEdges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t kChunk = std::size_t{64} * 1024;
 // After so many steps one tunnel lets the others have their turn.
 constexpr int kTurn = 64;
 

@@ -25,7 +25,7 @@ namespace cordon::bench {
 namespace {
 
 constexpr int kParallel = 16;
-constexpr std::size_t kBlock = 256 * 1024;
+constexpr std::size_t kBlock = std::size_t{256} * 1024;
 constexpr std::uint64_t kManyConnections = 100'000;
 constexpr double kMostSeconds = 120;  // For those.
 

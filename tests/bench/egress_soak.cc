@@ -40,9 +40,9 @@ constexpr int kCannotTell = 77;
 constexpr char kName[] = "soak.test";
 constexpr SoakAmount kWarmUp = {2000, 256U << 20U};
 #ifdef CORDON_ADDRESS_SANITIZER
-constexpr std::size_t kMayGrowKiB = 512 * 1024;  // Its allocator keeps what was freed.
+constexpr std::size_t kMayGrowKiB = std::size_t{512} * 1024;  // Its allocator keeps what was freed.
 #else
-constexpr std::size_t kMayGrowKiB = 8 * 1024;
+constexpr std::size_t kMayGrowKiB = std::size_t{8} * 1024;
 #endif
 
 struct State {

@@ -14,7 +14,7 @@ namespace cordon::bench {
 namespace {
 
 constexpr std::size_t kPeriod = 1'048'573;
-constexpr std::size_t kBlock = 256 * 1024;
+constexpr std::size_t kBlock = std::size_t{256} * 1024;
 constexpr int kClients = 12;
 constexpr int kLongOnes = 4;
 constexpr std::uint64_t kLongBytes = 64U << 20U;

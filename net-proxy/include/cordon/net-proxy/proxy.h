@@ -42,7 +42,7 @@ struct EgressLimits {
   // Synthetic addresses of one execution: a name keeps its address, later names get none.
   std::size_t max_names = 4096;
   // The longest ClientHello or HTTP head.
-  std::size_t max_head_bytes = 64 * 1024;
+  std::size_t max_head_bytes = std::size_t{64} * 1024;
   // For a connection on which neither side says anything, and for a head that does not end.
   std::chrono::milliseconds first_byte_timeout{30'000};
   std::chrono::milliseconds dial_timeout{15'000};
