@@ -120,6 +120,7 @@ void RunSoak(const SoakConnector& connect, const SoakAmount& amount, SoakTotals&
   const std::uint64_t each_long = amount.bytes / 4 * 3 / kLongOnes;
   std::atomic<int> running = kClients + kLongOnes;
   std::vector<std::thread> threads;
+  threads.reserve(kClients + kLongOnes);
   for (int i = 0; i < kClients; ++i) {
     threads.emplace_back([&] {
       RunShort(connect, count, mean, totals);
