@@ -192,6 +192,36 @@ TEST_CASE("a network is used again by the next command, but not one that had gra
   CHECK(fixture.Namespace() == first);
 }
 
+TEST_CASE(
+    "the commands of a network start from a template in it, one with a network of its own not") {
+  CORDON_NEED_NAMESPACES();
+  ServedFixture fixture;
+  fixture.options.ready_sandboxes = 0;
+  fixture.proxy->has_authorizer = GENERATE(true, false);
+  // What can be written to is no part of a template (view_template_test.cc).
+  const std::string show =
+      "readlink /proc/self/ns/net; [ $(stat -c %d /dev/shm) = $(stat -c %d /) ] || echo own; "
+      "getent hosts localhost >/dev/null && echo names";
+  const auto shown = [&](const RunOptions& options = {}) {
+    return fixture.Shell(show, options).standard_output.head;
+  };
+  const std::string first = shown();
+  const std::string network = first.substr(0, first.find('\n') + 1);
+  CHECK(first == network + "names\n");
+  std::string last;
+  for (int i = 0; i < 20; ++i) last = shown();
+  if (last == first) CORDON_SKIP("templates", "no template: before Linux 6.15?");
+  CHECK(last == network + "own\nnames\n");
+
+  RunOptions options;
+  options.execution_id = "one";
+  options.grants = {fixture.NetworkGrant(show, "one")};
+  const std::string granted = shown(options);
+  CHECK_FALSE(granted.starts_with(network));
+  CHECK(granted.ends_with("]\nnames\n"));
+  CHECK(shown() == last);
+}
+
 TEST_CASE("a network is never shared, and not used again while somebody still holds it") {
   CORDON_NEED_NAMESPACES();
   ServedFixture fixture;
