@@ -190,7 +190,8 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
                           admission.grants,
                           inputs.tier == Tier::kLandlock,
                           {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache},
-                          front_port});
+                          front_port,
+                          inputs.lists_paths});
   }
   const auto chain = std::make_shared<HandlerChain>();
   if (context.observation != nullptr) chain->Add(context.observation);

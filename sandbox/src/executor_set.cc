@@ -146,6 +146,7 @@ class SandboxExecutorSet final : public ExecutorSet {
                          parts_.seccomp_program,
                          parts_.observer_program,
                          parts_.observed.connects || parts_.observed.paths,
+                         parts_.observed.paths,
                          parts_.observed.metadata,
                          parts_.landlock_abi,
                          parts_.tier,

@@ -72,6 +72,7 @@ std::optional<ReportEntry> Observation::Gap() const {
 CallAnswer Observation::OnCall(const seccomp_notif& call, int listener) {
   const ObservedCall* const known = FindObservedCall(call.data.nr);
   if (known == nullptr) return {};
+  if (known->kind != CallKind::kConnect && !inputs_.lists_paths) return {};
   const Caller caller(call, listener);
   CallAnswer answer;
   if (known->kind == CallKind::kConnect) {

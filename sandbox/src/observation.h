@@ -38,6 +38,8 @@ struct ObservationInputs {
   bool on_host = false;
   std::vector<std::string> own_folders = {};  // On the host, those that are the command's.
   std::uint16_t front_port = 0;  // On the host, of the command's proxy; 0: it has none.
+  // Paths, too; else calls with paths are handed over for somebody else.
+  bool lists_paths = false;
 };
 
 class Observation final : public CallHandler {

@@ -33,6 +33,7 @@ struct PlanInputs {
   std::string seccomp_program;
   std::string observer_program;
   bool lists_refusals = false;  // Of what that program hands over.
+  bool lists_paths = false;     // Refused paths among them.
   bool mediates = false;        // With the landlock tier: see MetadataMediator, ProcessFiles.
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;    // When the profile is not unconfined.
