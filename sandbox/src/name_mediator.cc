@@ -99,6 +99,7 @@ CallAnswer NameMediator::OnOpen(const Caller& caller) {
     if (from.empty()) return kGoesOn;
     path = JoinPath(from, path);
   }
+  if (SeemsCovered(path)) return kGoesOn;
   const bool is_new = request->has(O_CREAT) && request->has(O_EXCL);
   std::optional<Place> place = Locate(path, !request->has(O_NOFOLLOW) && !is_new);
   if (!place.has_value() || IsCovered(place->folder) || !Hold(*place)) return kGoesOn;
@@ -122,6 +123,10 @@ CallAnswer NameMediator::OnOpen(const Caller& caller) {
 CallAnswer NameMediator::OnName(const Caller& caller) {
   const std::optional<NameRequest> request = DecodeNameCall(caller);
   if (!request.has_value() || !EndsInName(request->path)) return kGoesOn;
+  if (SeemsCovered(request->path) &&
+      (request->new_path.empty() || SeemsCovered(request->new_path))) {
+    return kGoesOn;
+  }
   std::optional<Place> place = Locate(request->path, /*follow=*/false);
   if (!place.has_value()) return kGoesOn;
   const bool is_covered = IsCovered(place->folder);
@@ -220,6 +225,10 @@ bool NameMediator::IsCovered(const std::string& folder) const {
     if (places_->IsFree(at)) return true;
     if (at == "/") return false;
   }
+}
+
+bool NameMediator::SeemsCovered(const std::string& path) const {
+  return IsCovered(ParentPath(NormalizePath(path)));
 }
 
 // Rules go with the objects that they are about; what they leave out does not, so that a folder

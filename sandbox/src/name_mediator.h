@@ -58,6 +58,9 @@ class NameMediator final : public CallHandler {
   [[nodiscard]] std::optional<mode_t> MaskOf(const Caller& caller) const;
   // Whether the rules give all that can be done in `folder`, so that the call may as well go on.
   [[nodiscard]] bool IsCovered(const std::string& folder) const;
+  // The same for the folder of `path`, by its text alone: most calls are about such a place, and a
+  // link that leads from there to another one is left to the rules.
+  [[nodiscard]] bool SeemsCovered(const std::string& path) const;
   [[nodiscard]] bool MayMove(const Place& from, const Place& to) const;
   [[nodiscard]] int Make(const Place& place, const NameRequest& request, mode_t mask);
   [[nodiscard]] int Rename(const Place& from, const Place& to, unsigned flags);
