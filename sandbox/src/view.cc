@@ -41,7 +41,7 @@ class Compilation {
  public:
   Compilation(const Profile& profile, const PathPolicy& paths, const ScratchFolders& scratch,
               ViewMemory& memory)
-      : profile_(profile), paths_(paths), scratch_(scratch), memory_(memory) {}
+      : profile_(profile), given_(paths), scratch_(scratch), memory_(memory) {}
 
   absl::StatusOr<CompiledView> Run(Tier tier, int landlock_abi, bool mediates);
 
@@ -63,9 +63,13 @@ class Compilation {
   absl::Status MakeMountPoints();
   void Say(std::vector<ReportEntry> entries);
   void Describe(std::string_view feature, FeatureStatus status, std::string detail);
+  [[nodiscard]] const PathPolicy& paths() const {
+    return widened_.has_value() ? *widened_ : given_;
+  }
 
   const Profile& profile_;
-  PathPolicy paths_;
+  const PathPolicy& given_;
+  std::optional<PathPolicy> widened_;  // By what a linked worktree needs.
   const ScratchFolders& scratch_;
   ViewMemory& memory_;
   std::optional<LinkedWorktree> linked_;
@@ -84,13 +88,13 @@ absl::StatusOr<CompiledView> Compilation::Run(Tier tier, int landlock_abi, bool 
 
 absl::Status Compilation::Collect(Tier tier) {
   OpenLinkedWorktree();
-  places_ = memory_.places.Find(paths_);
+  places_ = memory_.places.Find(paths());
   if (tier == Tier::kLandlock) {
-    AddHostPlaces(paths_, scratch_, builder_);
+    AddHostPlaces(paths(), scratch_, builder_);
   } else {
     AddSystem();
   }
-  AddRulePlaces(paths_, places_, builder_, view_.absent, view_.entries);
+  AddRulePlaces(paths(), places_, builder_, view_.absent, view_.entries);
   if (absl::Status status = LookBelowRoots(); !status.ok()) return status;
   AddMatches();
   AddProtected();
@@ -114,7 +118,7 @@ absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {
   view_.landlock_scoped = LandlockScopes(landlock_abi);
   view_.landlock_rules = ViewLandlockRules(landlock_abi, builder_.writable_roots());
   Say(ViewFileEntries(view_.landlock_handled_fs != 0, listed_sockets_));
-  Say(RuleEntries(paths_, *view_.found, view_.absent.size()));
+  Say(RuleEntries(paths(), *view_.found, view_.absent.size()));
   return std::move(view_);
 }
 
@@ -131,9 +135,9 @@ absl::StatusOr<CompiledView> Compilation::FinishOnHost(int landlock_abi, bool me
   std::vector<std::string> absent;
   for (const AbsentName& name : view_.absent) absent.push_back(name.path);
   view_.writable = std::make_shared<const WritablePlaces>(
-      paths_, wishes, std::vector<std::string>{scratch_.home, scratch_.temporary, scratch_.cache},
+      paths(), wishes, std::vector<std::string>{scratch_.home, scratch_.temporary, scratch_.cache},
       std::move(absent), view_.landlock_rules);
-  Say(RuleEntries(paths_, *view_.found, view_.absent.size()));
+  Say(RuleEntries(paths(), *view_.found, view_.absent.size()));
   return std::move(view_);
 }
 
@@ -151,28 +155,28 @@ void Compilation::OpenLinkedWorktree() {
       return;
     }
   }
-  paths_ = paths_.With(LinkedWorktreeRules(*linked_, settings.workspace_write == Access::kAllow));
+  widened_ = given_.With(LinkedWorktreeRules(*linked_, settings.workspace_write == Access::kAllow));
 }
 
 void Compilation::AddSystem() {
-  AddPrivatePlaces(profile_, paths_, scratch_, builder_);
-  if (paths_.Resolve(Axis::kRead, "/etc").access == Access::kAllow) {
-    AddTargetsInRun(paths_, builder_);
+  AddPrivatePlaces(profile_, paths(), scratch_, builder_);
+  if (paths().Resolve(Axis::kRead, "/etc").access == Access::kAllow) {
+    AddTargetsInRun(paths(), builder_);
   }
-  AddSshConfiguration(paths_, builder_);
+  AddSshConfiguration(paths(), builder_);
 }
 
 absl::Status Compilation::LookBelowRoots() {
-  absl::Status status = memory_.index.Refresh(IndexRequestFor(paths_, places_));
+  absl::Status status = memory_.index.Refresh(IndexRequestFor(paths(), places_));
   if (status.ok()) view_.found = std::make_shared<const IndexContents>(memory_.index.contents());
   return status;
 }
 
 void Compilation::AddMatches() {
   std::vector<int> levels;
-  for (const GlobRule& rule : paths_.globs()) levels.push_back(PinnedLevels(rule, places_));
+  for (const GlobRule& rule : paths().globs()) levels.push_back(PinnedLevels(rule, places_));
   for (const IndexMatch& match : view_.found->matches) {
-    const GlobRule::Effect effect = paths_.globs()[match.pattern].effect;
+    const GlobRule::Effect effect = paths().globs()[match.pattern].effect;
     if (effect == GlobRule::Effect::kProtect) continue;  // See AddProtected.
     const bool hides = effect == GlobRule::Effect::kDenyRead;
     Wish wish;
@@ -192,7 +196,7 @@ void Compilation::AddMatches() {
 
 void Compilation::AddProtected() {
   ProtectedPaths found =
-      FindProtectedPaths(paths_, *view_.found, linked_, profile_.Settings().home_root);
+      FindProtectedPaths(paths(), *view_.found, linked_, profile_.Settings().home_root);
   for (const ProtectedPaths::Existing& existing : found.existing) {
     Wish wish;
     wish.type = existing.type;
@@ -211,9 +215,9 @@ void Compilation::AddUnseen() {
   std::vector<std::string> unseen = view_.found->unlisted;
   unseen.insert(unseen.end(), view_.found->foreign_mounts.begin(),
                 view_.found->foreign_mounts.end());
-  if (unseen.empty() || paths_.globs().empty()) return;
+  if (unseen.empty() || paths().globs().empty()) return;
   const bool may_hide =
-      std::any_of(paths_.globs().begin(), paths_.globs().end(),
+      std::any_of(paths().globs().begin(), paths().globs().end(),
                   [](const GlobRule& rule) { return rule.effect == GlobRule::Effect::kDenyRead; });
   for (const std::string& path : unseen) {
     Wish wish;
@@ -227,7 +231,7 @@ void Compilation::AddUnseen() {
 
 void Compilation::AddListedSockets() {
   for (const std::string& path : profile_.Settings().unix_sockets) {
-    const ListedSocket listed = FindListedSocket(paths_, path);
+    const ListedSocket listed = FindListedSocket(paths(), path);
     if (listed.socket.empty()) {
       Describe("unix_sockets", FeatureStatus::kNarrowed, listed.problem);
       continue;
@@ -241,7 +245,7 @@ void Compilation::AddListedSockets() {
     builder_.Add(listed.socket, wish);
     // Where no link of the host's is shown. /var/run is the link that it is everywhere.
     const bool leads_there = listed.path == listed.socket || IsWithin(listed.path, "/var/run") ||
-                             paths_.Resolve(Axis::kRead, listed.path).access == Access::kAllow;
+                             paths().Resolve(Axis::kRead, listed.path).access == Access::kAllow;
     if (leads_there || IsReservedPlace(listed.path)) continue;
     wish.source = listed.socket;
     builder_.Add(listed.path, wish);
@@ -261,7 +265,7 @@ void Compilation::AddSockets() {
   }
   for (const std::string& path : sockets) {
     if (listed_sockets_.contains(path)) continue;
-    const bool writable = paths_.Resolve(Axis::kWrite, path).access == Access::kAllow;
+    const bool writable = paths().Resolve(Axis::kWrite, path).access == Access::kAllow;
     if (writable && !bound.MayBeBound(path)) continue;
     Wish wish;
     wish.type = NodeType::kSocket;
@@ -298,9 +302,9 @@ bool Compilation::IsSurroundedByMore(const RulePlace& place) const {
   const std::string beside = JoinPath(ParentPath(place.path), kAnyName);
   switch (place.shown) {
     case Shown::kHidden:
-      return paths_.Resolve(Axis::kRead, beside).access == Access::kAllow;
+      return paths().Resolve(Axis::kRead, beside).access == Access::kAllow;
     case Shown::kReadable:
-      return paths_.Resolve(Axis::kWrite, beside).access == Access::kAllow;
+      return paths().Resolve(Axis::kWrite, beside).access == Access::kAllow;
     case Shown::kWritable:
       break;
   }
@@ -309,7 +313,7 @@ bool Compilation::IsSurroundedByMore(const RulePlace& place) const {
 
 void Compilation::HideScratch() {
   const std::string& all = scratch_.all;
-  if (all.empty() || paths_.Resolve(Axis::kRead, all).access != Access::kAllow) return;
+  if (all.empty() || paths().Resolve(Axis::kRead, all).access != Access::kAllow) return;
   builder_.Add(all, Wish{});
 }
 
