@@ -16,10 +16,10 @@ namespace {
 // Below PATH_MAX, so that what is in the folder can still be named.
 constexpr std::size_t kMaxFolderPath = 3800;
 
-// Watching pays when folders are many, and looked at more often than for a single command (before
-// and after it).
+// Watching pays when folders are many, and looked at more often than for a single command: when the
+// set is made, which is not counted, before the command, and after it.
 constexpr std::size_t kFewFolders = 64;
-constexpr std::size_t kRefreshesUnwatched = 2;
+constexpr std::size_t kRefreshesUnwatched = 3;
 
 bool IsObjectStore(std::string_view name) {
   return name == "objects" || name == "refs" || name == "logs" || name == "lfs";
