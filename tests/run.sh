@@ -13,7 +13,8 @@
 #   tests/run.sh --tidy                 clang-tidy on what changed since CORDON_BASE (default: origin/main, else HEAD~1)
 #   tests/run.sh --ci                   all of it, within 40 minutes; a failing step does not hide the next
 #
-# CORDON_REQUIRE=userns,landlock,seccomp makes a test fail that would be skipped for want of one of these.
+# CORDON_REQUIRE=userns,landlock,seccomp makes a test fail that would be skipped for want of one of these; so does
+# cgroup, for a machine that delegates one (CORDON_CGROUP_ROOT).
 set -u
 root=$(cd "$(dirname "$(realpath "$0")")/.." && pwd) || exit 1
 # shellcheck source=cmake/build.sh

@@ -268,7 +268,20 @@ void Execution::QuarantineLocked() {
   (void)context_.log->Append({"quarantined", context_.execution_id, {}});
 }
 
+// Nothing where it has no cgroup of its own.
+TreeCount Execution::CountLocked() const {
+  return context_.plan.cgroup == nullptr ? TreeCount() : context_.plan.cgroup->Count();
+}
+
+bool Execution::IsProvedByCgroupLocked() const {
+  return context_.plan.cgroup != nullptr && context_.plan.cgroup->End();
+}
+
 absl::Status Execution::SetupFailureLocked() const {
+  if (CountLocked().out_of_memory) {
+    return MakeSetupFailure(StepName(Step::kLimits), ENOMEM,
+                            "cannot start the command within its memory limit");
+  }
   if (failed_.has_value()) {
     const std::string detail = DetailOf(*failed_);
     return MakeSetupFailure(StepName(failed_->step), failed_->error_number,
@@ -293,7 +306,12 @@ Outcome Execution::OutcomeLocked() const {
     outcome.signal = WTERMSIG(status);
   }
   if (ending_as_.has_value()) outcome.kind = *ending_as_;
-  if (!ended_.has_value()) return outcome;
+  if (!ended_.has_value()) {
+    const TreeCount count = CountLocked();
+    outcome.cpu = InMilliseconds(count.cpu_microseconds.value_or(0));
+    outcome.max_rss_bytes = count.most_memory_bytes.value_or(0);
+    return outcome;
+  }
   if (ended_->wall_microseconds > 0) outcome.wall = InMilliseconds(ended_->wall_microseconds);
   outcome.cpu = InMilliseconds(ended_->cpu_microseconds);
   outcome.max_rss_bytes = ended_->max_rss_bytes;
@@ -319,10 +337,12 @@ void Execution::SettleLocked() {
     // A supervisor that is no pid 1 and gave no last word was killed before it had ended the
     // others.
     const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
-    if (!dies_with_it && !ended_.has_value()) MarkUnproved(result);
+    if (!dies_with_it && !ended_.has_value() && !IsProvedByCgroupLocked()) MarkUnproved(result);
     result.changed_protected = context_.plan.ChangedProtected();
     if (ended_.has_value() && ended_->ended_by != TreeLimit::kNone) {
       result.report.entries.push_back(EndedByEntry(ended_->ended_by));
+    } else if (CountLocked().out_of_memory) {
+      result.report.entries.push_back(EndedByEntry(TreeLimit::kMemory));
     }
     TakeNetworkLocked(result);
     CollectDenialsLocked(result);

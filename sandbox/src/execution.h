@@ -115,6 +115,8 @@ class Execution {
   void GiveUpLocked(Step step, int error_number);
   void CollectDenialsLocked(RunResult& result);
   void SendControl(const SpawnControl& control);
+  [[nodiscard]] TreeCount CountLocked() const;
+  [[nodiscard]] bool IsProvedByCgroupLocked() const;
   [[nodiscard]] absl::Status SetupFailureLocked() const;
   [[nodiscard]] Outcome OutcomeLocked() const;
   void SettleLocked();

@@ -12,10 +12,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cgroup_choice.h"
+#include "command_cgroups.h"
 #include "command_network.h"
 #include "cordon/sandbox/probe.h"
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/status.h"
+#include "delegated_cgroup.h"
 #include "early_launcher.h"
 #include "environment.h"
 #include "executor.h"
@@ -50,6 +53,7 @@ struct SetParts {
   UserIdentity user;
   std::unique_ptr<ScratchFolder> scratch;
   std::shared_ptr<Launcher> launcher;
+  std::shared_ptr<CommandCgroups> cgroups;  // Null where no limit is held by one.
 };
 
 bool Unconfined(const Profile& profile) {
@@ -150,7 +154,8 @@ class SandboxExecutorSet final : public ExecutorSet {
                          parts_.observed.metadata,
                          parts_.landlock_abi,
                          parts_.tier,
-                         HasServedNetwork() ? 0 : parts_.options.ready_sandboxes};
+                         HasServedNetwork() ? 0 : parts_.options.ready_sandboxes,
+                         parts_.cgroups};
     if (!parts_.observer_program.empty()) parts.observer = observer_;
     parts.report = parts_.report;
     parts.environment =
@@ -190,7 +195,9 @@ class SandboxExecutorSet final : public ExecutorSet {
     for (const auto& executor : executors) status.Update(executor->Close());
     if (!status.ok()) return status;
     parts_.launcher->Stop();
-    return parts_.scratch->Remove();
+    if (parts_.cgroups != nullptr) status.Update(parts_.cgroups->Remove());
+    status.Update(parts_.scratch->Remove());
+    return status;
   }
 
   const SetParts parts_;
@@ -240,6 +247,32 @@ bool ProvesItself(const Profile& profile, const ExecutorSetOptions& options, int
          options.backend != Backend::kLandlock && (simulated == nullptr || *simulated == '\0');
 }
 
+// By cgroups where these hold what would else only be looked after. A cgroup that somebody named
+// and that cannot be used is an error; that there is none is not.
+absl::Status ChooseLimits(ProcessBound bound, SetParts& parts) {
+  const Limits& limits = parts.profile.Settings().limits;
+  const std::string& folder = parts.options.scratch_root;
+  const std::string named = NamedCgroup(parts.options.cgroup_root);
+  if (GainsByCgroup(limits, bound)) {
+    absl::StatusOr<std::shared_ptr<CommandCgroups>> cgroups =
+        MakeCommandCgroups(named, limits, folder);
+    if (cgroups.ok() && MayWriteCgroups(parts.profile, (*cgroups)->path())) {
+      cgroups = MakeError(ErrorCode::kUnavailable, "the profile lets commands write there");
+    }
+    if (cgroups.ok()) {
+      parts.cgroups = *std::move(cgroups);
+      bound = ProcessBound::kCgroup;
+    } else if (!named.empty()) {
+      return MakeError(ErrorCode::kUnavailable,
+                       absl::StrFormat("the limits cannot be held by cgroups in %s, which "
+                                       "cgroup_root or CORDON_CGROUP_ROOT names: %s",
+                                       named, std::string(cgroups.status().message())));
+    }
+  }
+  parts.limits = CompileLimits(limits, bound);
+  return absl::OkStatus();
+}
+
 absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   const Limits& limits = parts.profile.Settings().limits;
   if (Unconfined(parts.profile)) {
@@ -280,9 +313,10 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   parts.observed.paths = parts.options.explain_paths;
   parts.observed.metadata = use.mediated_metadata;
   parts.observed.names = use.mediated_metadata;
-  parts.limits =
-      CompileLimits(limits, on_host ? BoundOnHost(use.mediated_metadata)
-                                    : BoundInNamespaces(limits, parts.options.scratch_root));
+  status = ChooseLimits(on_host ? BoundOnHost(use.mediated_metadata)
+                                : BoundInNamespaces(limits, parts.options.scratch_root),
+                        parts);
+  if (!status.ok()) return status;
   parts.observed.forks = parts.limits.counted_processes != 0;
   parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
   parts.landlock_abi = host.landlock_abi;
@@ -317,6 +351,9 @@ absl::StatusOr<std::unique_ptr<SandboxExecutorSet>> CreateOn(const HostProbe* as
   if (!launcher.ok()) return launcher.status();
   parts.launcher = *std::move(launcher);
   status = parts.launcher->OwnFolder(parts.scratch->root(), parts.scratch->name());
+  if (status.ok() && parts.cgroups != nullptr) {
+    status = parts.launcher->OwnCgroup(parts.cgroups->delegated(), parts.cgroups->name());
+  }
   if (!status.ok()) return status;
   parts.caller_variables = CallerVariables();
   parts.user = CurrentUser();
@@ -328,6 +365,10 @@ absl::StatusOr<std::unique_ptr<SandboxExecutorSet>> CreateOn(const HostProbe* as
 
 }  // namespace
 }  // namespace internal
+
+void LeaveDelegatedCgroup() {
+  internal::LeaveDelegatedCgroup(internal::NamedCgroup({}) == internal::kOwnDelegated);
+}
 
 absl::StatusOr<std::unique_ptr<ExecutorSet>> ExecutorSet::Create(const Profile& profile,
                                                                  ExecutorSetOptions options) {

@@ -43,6 +43,19 @@ absl::StatusOr<Channel> MakeChannel() {
   return Channel{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
+// Adds to a request where its sandbox is to be made.
+void AddPlace(const SpawnPlace& place, LauncherRequest& request, std::vector<int>& descriptors) {
+  if (place.template_plan.has_value()) request.template_plan = *place.template_plan + 1;
+  if (place.network >= 0) {
+    request.flags |= kInNetwork;
+    descriptors.push_back(place.network);
+  }
+  if (place.cgroup >= 0) {
+    request.flags |= kInCgroup;
+    descriptors.push_back(place.cgroup);
+  }
+}
+
 struct Answer {
   LauncherReply reply;
   UniqueFd descriptor;
@@ -207,16 +220,24 @@ class LauncherProcess final : public Launcher {
     return absl::OkStatus();
   }
 
-  absl::Status OwnFolder(int parent, const std::string& name) override {
+  absl::Status CheckCgroup(int cgroup) override {
     LauncherRequest request;
-    request.kind = LauncherRequest::Kind::kOwnFolder;
-    const int descriptors[] = {parent};
-    const absl::StatusOr<Answer> answer = conversation_.Ask(request, name, descriptors);
+    request.kind = LauncherRequest::Kind::kCheckCgroup;
+    const int descriptors[] = {cgroup};
+    const absl::StatusOr<Answer> answer = conversation_.Ask(request, {}, descriptors);
     if (!answer.ok()) return answer.status();
     if (const int error = answer->reply.error_number) {
-      return MakeErrnoError(error, "the launcher refused the folder");
+      return MakeSetupFailure("cgroup", error, "no process can be started in the cgroup");
     }
     return absl::OkStatus();
+  }
+
+  absl::Status OwnFolder(int parent, const std::string& name) override {
+    return Own(LauncherRequest::Kind::kOwnFolder, parent, name);
+  }
+
+  absl::Status OwnCgroup(int parent, const std::string& name) override {
+    return Own(LauncherRequest::Kind::kOwnCgroup, parent, name);
   }
 
   void Stop() override {
@@ -235,12 +256,16 @@ class LauncherProcess final : public Launcher {
   }
 
  private:
-  static void AddPlace(const SpawnPlace& place, LauncherRequest& request,
-                       std::vector<int>& descriptors) {
-    if (place.template_plan.has_value()) request.template_plan = *place.template_plan + 1;
-    if (place.network < 0) return;
-    request.flags = kInNetwork;
-    descriptors.push_back(place.network);
+  absl::Status Own(LauncherRequest::Kind kind, int parent, const std::string& name) {
+    LauncherRequest request;
+    request.kind = kind;
+    const int descriptors[] = {parent};
+    const absl::StatusOr<Answer> answer = conversation_.Ask(request, name, descriptors);
+    if (!answer.ok()) return answer.status();
+    if (const int error = answer->reply.error_number) {
+      return MakeErrnoError(error, "the launcher refused the folder");
+    }
+    return absl::OkStatus();
   }
 
   static absl::StatusOr<SpawnedSandbox> Begun(absl::StatusOr<Answer> answer, UniqueFd channel) {

@@ -29,6 +29,9 @@ struct SpawnPlace {
   // A plan with the same view: what its sandboxes share is copied, or begun to be made for the next
   // ones (launcher/view_template.h).
   std::optional<std::uint32_t> template_plan;
+  // A cgroup of the tree's own, with nothing in it (borrowed); negative: the launcher's. Not with a
+  // template.
+  int cgroup = -1;
 };
 
 // A network that the launcher has begun to make; see network_protocol.h.
@@ -72,6 +75,10 @@ class Launcher {
   // tried in one that is thrown away. Returns kUnavailable where it does not.
   [[nodiscard]] virtual absl::Status CheckProcessLimit() = 0;
 
+  // Whether a process can be started in the cgroup `cgroup` (borrowed). Returns kSetupFailed when
+  // it cannot.
+  [[nodiscard]] virtual absl::Status CheckCgroup(int cgroup) = 0;
+
   // Begins a sandbox of the plan that waits for its command, and returns its channel without
   // waiting for anything: see ready_sandboxes.h, which speaks with it. Returns kUnavailable when
   // the launcher is gone.
@@ -92,6 +99,10 @@ class Launcher {
   // From now on, when the calling process dies without having called `Stop`, the folder `name` of
   // the open folder `parent` (borrowed) is removed with everything in it.
   [[nodiscard]] virtual absl::Status OwnFolder(int parent, const std::string& name) = 0;
+
+  // The same for the cgroup `name` of the open cgroup `parent` (borrowed): what runs in it is
+  // ended, it and those below it are removed.
+  [[nodiscard]] virtual absl::Status OwnCgroup(int parent, const std::string& name) = 0;
 
   // Kills everything and reaps the program. Idempotent.
   virtual void Stop() = 0;

@@ -23,11 +23,11 @@ struct LauncherRequest {
     kAddPlan,     // One descriptor: a memory file with the plan's block.
     kRemovePlan,  // `plan_id`
     kSpawn,       // Descriptors: input, output, error, channel; with `kInNetwork` the network
-                  // namespace to start in; and, when `inline_bytes` is 0, a memory file with the
-                  // command's block, which else follows this record.
+                  // namespace to start in; with `kInCgroup` the cgroup; and, when `inline_bytes` is
+                  // 0, a memory file with the command's block, which else follows this record.
     kPrepare,     // `plan_id`. Descriptors: the channel of a sandbox that waits for its command;
-                  // with `kInNetwork` the network namespace to make it in. There is no reply; what
-                  // fails is said on the channel.
+                  // with `kInNetwork` the network namespace to make it in; with `kInCgroup` the
+                  // cgroup. There is no reply; what fails is said on the channel.
     kRunning,     // `plan_id`, one descriptor: the pidfd of such a sandbox, which gets its command
                   // now. There is no reply.
     kTidied,      // `plan_id`: what the ended commands of that plan must not leave behind is
@@ -37,6 +37,8 @@ struct LauncherRequest {
     kMakeNetwork,        // One descriptor: the socket on which the new network's keeper serves
                          // (network_protocol.h). With `kWithGateway` it has two sides.
     kCheckProcessLimit,  // Whether a plan may have a `process_limit`: no error.
+    kCheckCgroup,  // One descriptor: a cgroup. Whether a process can be started in it: no error.
+    kOwnCgroup,    // The same as kOwnFolder for a cgroup, which is ended first.
   };
   Kind kind = Kind::kAddPlan;
   std::uint32_t plan_id = 0;
@@ -52,6 +54,7 @@ inline constexpr int kSpawnDescriptors = 4;
 // Flags of a request.
 inline constexpr std::uint32_t kInNetwork = 1;
 inline constexpr std::uint32_t kWithGateway = 2;
+inline constexpr std::uint32_t kInCgroup = 4;
 
 // To kSpawn without an error the pidfd of the sandbox's pid 1 is attached, to kMakeNetwork that of
 // the keeper.

@@ -51,6 +51,7 @@ std::vector<std::string> ReadyPlan::ChangedProtected() const {
 PlanCompiler::PlanCompiler(PlanInputs inputs, std::shared_ptr<Launcher> launcher)
     : inputs_(std::move(inputs)), launcher_(std::move(launcher)) {
   own_.compiler = MakeViewCompiler(inputs_);
+  own_.cgroups = inputs_.cgroups;
 }
 
 absl::StatusOr<ReadyPlan> PlanCompiler::Compile() {
@@ -78,8 +79,8 @@ void PlanCompiler::ReplaceReadyLocked(SandboxPlan plan) {
   if (own_.ready != nullptr) own_.ready->Close();
   own_.ready.reset();
   if (!plan.confined || !plan.namespaces || closed_) return;
-  own_.ready =
-      std::make_shared<ReadySandboxes>(launcher_, std::move(plan), inputs_.ready_sandboxes);
+  own_.ready = std::make_shared<ReadySandboxes>(launcher_, std::move(plan), inputs_.ready_sandboxes,
+                                                inputs_.cgroups);
 }
 
 absl::Status PlanCompiler::Prove(const std::shared_ptr<NetworkNamespaces>& network) {
@@ -102,6 +103,7 @@ absl::StatusOr<ReadyPlan> PlanCompiler::CompileGranted(
   // An own compiler: the remembered one must not forget what is below the profile's roots.
   ReadyPlan ready;
   ready.compiler = MakeViewCompiler(inputs_);
+  ready.cgroups = inputs_.cgroups;
   absl::StatusOr<std::shared_ptr<const CompiledView>> view = ready.compiler->Compile(paths);
   if (!view.ok()) return view.status();
   ready.view = *std::move(view);

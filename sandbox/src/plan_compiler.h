@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "admission.h"
+#include "command_cgroups.h"
 #include "cordon/sdk/enforcement_report.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/profile.h"
@@ -38,6 +39,7 @@ struct PlanInputs {
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;    // When the profile is not unconfined.
   std::size_t ready_sandboxes = 0;  // How many are kept waiting for the profile's own plan.
+  std::shared_ptr<CommandCgroups> cgroups = {};  // Null where no limit is held by one.
 };
 
 // A plan for one command, and what to look at when that has ended.
@@ -46,6 +48,8 @@ struct ReadyPlan {
   std::shared_ptr<ViewCompiler> compiler;    // Null when unconfined.
   std::shared_ptr<const CompiledView> view;  // Null when unconfined.
   std::shared_ptr<ReadySandboxes> ready;     // Null where none are made.
+  std::shared_ptr<CommandCgroups> cgroups;   // `PlanInputs::cgroups`
+  std::shared_ptr<CommandCgroup> cgroup;     // The command's own, once it is started.
 
   // About files.
   [[nodiscard]] std::vector<ReportEntry> entries() const;

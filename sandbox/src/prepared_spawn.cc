@@ -44,14 +44,21 @@ absl::StatusOr<SpawnedSandbox> StartInReadyOrNew(PreparedSpawn& spawn,
                            streams.standard_error, network);
     if (started.has_value()) {
       ready.registered = std::move(started->plan);
+      ready.cgroup = std::move(started->cgroup);
       return std::move(started->sandbox);
     }
   }
-  const RegisteredPlan& plan = *ready.registered;
   SpawnPlace place;
+  if (ready.cgroups != nullptr) {
+    absl::StatusOr<std::shared_ptr<CommandCgroup>> cgroup = ready.cgroups->Make();
+    if (!cgroup.ok()) return cgroup.status();
+    ready.cgroup = *std::move(cgroup);
+    place.cgroup = ready.cgroup->fd();
+  }
+  const RegisteredPlan& plan = *ready.registered;
   std::shared_ptr<const RegisteredPlan> same_view;  // Known to the launcher until it has answered.
   if (network != nullptr) place.network = network->sandbox();
-  if (ready.ready != nullptr) {
+  if (ready.ready != nullptr && ready.cgroup == nullptr) {
     same_view = ready.ready->TemplatePlan();
     if (same_view != nullptr) place.template_plan = same_view->id();
   }

@@ -11,6 +11,8 @@
 #include <span>
 #include <utility>
 
+#include "cgroup_choice.h"
+#include "cordon/sdk/profile.h"
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/unique_fd.h"
 #include "landlock_abi.h"
@@ -236,6 +238,14 @@ HostProbe ProbeNow(const std::string& fallback_directory) {
   return result;
 }
 
+// Enough for a small command; any numbers would do.
+Limits LimitsToTry() {
+  Limits limits;
+  limits.memory_bytes = std::uint64_t{64} << 20;
+  limits.processes = 16;
+  return limits;
+}
+
 }  // namespace
 }  // namespace internal
 
@@ -249,6 +259,16 @@ std::string_view TierName(Tier tier) {
       return "namespaces";
   }
   return "none";
+}
+
+LayerProbe ProbeLimits(const std::string& fallback_directory) {
+  const auto cgroups = internal::MakeCommandCgroups(internal::NamedCgroup({}),
+                                                    internal::LimitsToTry(), fallback_directory);
+  if (cgroups.ok()) return internal::Good(internal::kCgroupLayer);
+  const std::optional<Error> error = ErrorOf(cgroups.status());
+  return internal::Bad(internal::kCgroupLayer, "delegated cgroup",
+                       error.has_value() ? error->error_number : 0,
+                       internal::CgroupFix(std::string(cgroups.status().message())));
 }
 
 const HostProbe& ProbeHost(const std::string& fallback_directory) {

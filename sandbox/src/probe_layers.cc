@@ -123,6 +123,14 @@ std::string FixFor(Step step, int error_number, const std::string& root) {
          "it.";
 }
 
+std::string CgroupFix(const std::string& why) {
+  return "Where systemd runs, start it as `CORDON_CGROUP_ROOT=own systemd-run --user --scope -p "
+         "Delegate=yes cordon ...` (as root without --user); elsewhere give this user a cgroup of "
+         "version 2 with the memory "
+         "and pids controllers, be in one below it, and name it as CORDON_CGROUP_ROOT (" +
+         why + ").";
+}
+
 std::vector<std::string> LandlockGaps(int abi) {
   std::vector<std::string> gaps;
   if (abi <= 0) return gaps;  // The layer says it.

@@ -32,11 +32,19 @@ inline constexpr Layer kLandlockLayer = {
 inline constexpr Layer kSeccompLayer = {
     "seccomp", "The command can make every system call that the kernel offers."};
 
+inline constexpr Layer kCgroupLayer = {
+    "cgroup limits",
+    "Limits on memory and processor time, and outside of namespaces on processes, are looked after "
+    "20 times a second instead of kept by the kernel, and are not claimed as a guarantee."};
+
 [[nodiscard]] const Layer& LayerOf(Step step);
 
 // What to do about a step that failed, one sentence. `root` is put before the paths of the settings
 // that word it.
 [[nodiscard]] std::string FixFor(Step step, int error_number, const std::string& root = {});
+
+// What to do where no cgroup can be used, and why it cannot.
+[[nodiscard]] std::string CgroupFix(const std::string& why);
 
 // See `HostProbe::landlock_gaps`.
 [[nodiscard]] std::vector<std::string> LandlockGaps(int abi);

@@ -56,8 +56,11 @@ bool HandOver(int channel, const std::string& block, std::vector<int> descriptor
 }  // namespace
 
 ReadySandboxes::ReadySandboxes(std::shared_ptr<Launcher> launcher, SandboxPlan plan,
-                               std::size_t count)
-    : launcher_(std::move(launcher)), plan_(std::move(plan)), count_(count) {}
+                               std::size_t count, std::shared_ptr<CommandCgroups> cgroups)
+    : launcher_(std::move(launcher)),
+      plan_(std::move(plan)),
+      count_(count),
+      cgroups_(std::move(cgroups)) {}
 
 std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, int standard_input,
                                                     int standard_output, int standard_error,
@@ -79,7 +82,9 @@ std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, 
     if (!HandOver(one->channel.get(), *block, {standard_input, standard_output, standard_error})) {
       continue;
     }
-    return StartedInReady{{std::move(one->pidfd), std::move(one->channel)}, std::move(one->plan)};
+    return StartedInReady{{std::move(one->pidfd), std::move(one->channel)},
+                          std::move(one->plan),
+                          std::move(one->cgroup)};
   }
   return std::nullopt;
 }
@@ -165,11 +170,18 @@ absl::Status ReadySandboxes::MakeOneLocked(const Network& network, bool from_tem
   }
   SpawnPlace place;
   if (network != nullptr) place.network = network->sandbox();
-  if (from_template) place.template_plan = pinned_->id();
+  if (from_template && cgroups_ == nullptr) place.template_plan = pinned_->id();
+  std::shared_ptr<CommandCgroup> cgroup;
+  if (cgroups_ != nullptr) {
+    absl::StatusOr<std::shared_ptr<CommandCgroup>> made = cgroups_->Make();
+    if (!made.ok()) return made.status();
+    cgroup = *std::move(made);
+    place.cgroup = cgroup->fd();
+  }
   const auto now = std::chrono::steady_clock::now();
   absl::StatusOr<UniqueFd> channel = launcher_->Prepare(pinned_->id(), place);
   if (!channel.ok()) return channel.status();
-  waiting_.push_back({*std::move(channel), network, now, {}, pinned_});
+  waiting_.push_back({*std::move(channel), network, now, {}, pinned_, std::move(cgroup)});
   return absl::OkStatus();
 }
 

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "command_cgroups.h"
 #include "launcher.h"
 #include "network_namespaces.h"
 #include "plan.h"
@@ -28,13 +29,16 @@ struct StartedInReady {
   SpawnedSandbox sandbox;
   // What it was made of: to be kept until its end.
   std::shared_ptr<const RegisteredPlan> plan;
+  std::shared_ptr<CommandCgroup> cgroup;  // Its own; null without.
 };
 
 // Safe from any thread.
 class ReadySandboxes {
  public:
-  // At most `count` are kept waiting. None is made before `Refill`.
-  ReadySandboxes(std::shared_ptr<Launcher> launcher, SandboxPlan plan, std::size_t count);
+  // At most `count` are kept waiting. None is made before `Refill`. Each in a cgroup of its own of
+  // `cgroups`, unless that is null.
+  ReadySandboxes(std::shared_ptr<Launcher> launcher, SandboxPlan plan, std::size_t count,
+                 std::shared_ptr<CommandCgroups> cgroups = nullptr);
 
   // Starts `command`, which adds nothing to the view, in one of them, if there is one in `network`
   // (null: a network of its own) that may be used; waits for it when it is being made. Nothing:
@@ -73,6 +77,7 @@ class ReadySandboxes {
     std::chrono::steady_clock::time_point since;
     UniqueFd pidfd;  // Of its pid 1, once it is known to be complete.
     std::shared_ptr<const RegisteredPlan> plan;
+    std::shared_ptr<CommandCgroup> cgroup;
   };
 
   [[nodiscard]] std::optional<Waiting> Take(const Network& network);
@@ -83,6 +88,7 @@ class ReadySandboxes {
   const std::shared_ptr<Launcher> launcher_;
   const SandboxPlan plan_;
   const std::size_t count_;
+  const std::shared_ptr<CommandCgroups> cgroups_;
 
   std::mutex mutex_;
   bool closed_ = false;

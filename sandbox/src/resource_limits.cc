@@ -29,7 +29,15 @@ std::string Watched(const char* what) {
 }
 
 // Adds one limit to `compiled`. An entry is `kEnforced` where it bounds the whole tree.
-void AddMemory(std::uint64_t bytes, CompiledLimits& compiled) {
+void AddMemory(std::uint64_t bytes, ProcessBound bound, CompiledLimits& compiled) {
+  if (bound == ProcessBound::kCgroup) {
+    compiled.entries.push_back(
+        {"limits.memory", FeatureStatus::kEnforced,
+         "cgroup v2: memory.max of the whole tree, with shared memory, files of memory and what "
+         "the kernel keeps for it, and no swap (memory.swap.max); a tree that needs more is ended "
+         "(memory.oom.group)"});
+    return;
+  }
   compiled.limits.push_back({RLIMIT_AS, bytes});
   compiled.watched.memory_bytes = bytes;
   compiled.entries.push_back(
@@ -66,6 +74,10 @@ void AddProcesses(std::uint64_t processes, ProcessBound bound, CompiledLimits& c
                                   "RLIMIT_NPROC in the sandbox's own user namespace; threads "
                                   "count"});
       return;
+    case ProcessBound::kCgroup:
+      compiled.entries.push_back({"limits.processes", FeatureStatus::kEnforced,
+                                  "cgroup v2: pids.max of the whole tree; threads count"});
+      return;
     case ProcessBound::kPidNamespace:
       compiled.process_limit = processes;
       compiled.entries.push_back({"limits.processes", FeatureStatus::kEnforced,
@@ -75,11 +87,20 @@ void AddProcesses(std::uint64_t processes, ProcessBound bound, CompiledLimits& c
   }
 }
 
-void AddCpuTime(std::chrono::milliseconds time, CompiledLimits& compiled) {
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(time);
+void AddCpuTime(std::chrono::milliseconds time, ProcessBound bound, CompiledLimits& compiled) {
+  auto seconds = std::chrono::ceil<std::chrono::seconds>(time);
+  const bool counted = bound == ProcessBound::kCgroup;
+  // Of one process alone; a little later, so that it is the tree's limit that ends it and is named.
+  if (counted) ++seconds;
   compiled.limits.push_back({RLIMIT_CPU, static_cast<std::uint64_t>(seconds.count())});
   compiled.watched.cpu_microseconds =
       static_cast<std::uint64_t>(std::chrono::microseconds(time).count());
+  if (counted) {
+    compiled.entries.push_back(
+        {"limits.cpu_time", FeatureStatus::kEnforced,
+         "cgroup v2: cpu.stat counts for the whole tree; " + Watched("processor time")});
+    return;
+  }
   compiled.entries.push_back(
       {"limits.cpu_time", FeatureStatus::kNarrowed,
        "each process in whole seconds (RLIMIT_CPU); their sum: " + Watched("processor time") +
@@ -105,9 +126,9 @@ bool KeepsOwnProcessLimit(const std::string& fallback_directory) {
 
 CompiledLimits CompileLimits(const Limits& limits, ProcessBound bound) {
   CompiledLimits compiled;
-  if (limits.memory_bytes.has_value()) AddMemory(*limits.memory_bytes, compiled);
+  if (limits.memory_bytes.has_value()) AddMemory(*limits.memory_bytes, bound, compiled);
   if (limits.processes.has_value()) AddProcesses(*limits.processes, bound, compiled);
-  if (limits.cpu_time.has_value()) AddCpuTime(*limits.cpu_time, compiled);
+  if (limits.cpu_time.has_value()) AddCpuTime(*limits.cpu_time, bound, compiled);
   if (limits.file_size_bytes.has_value()) AddFileSize(*limits.file_size_bytes, compiled);
   if (compiled.entries.empty()) {
     compiled.entries.push_back({"limits", FeatureStatus::kUnenforced, "the profile sets no limit"});
@@ -124,6 +145,12 @@ CompiledLimits CompileLimits(const Limits& limits, ProcessBound bound) {
     entry.detail += "; other limits of this profile do not hold for the whole tree";
   }
   return compiled;
+}
+
+bool GainsByCgroup(const Limits& limits, ProcessBound bound) {
+  return limits.memory_bytes.has_value() || limits.cpu_time.has_value() ||
+         (limits.processes.has_value() &&
+          (bound == ProcessBound::kWatch || bound == ProcessBound::kCount));
 }
 
 ProcessBound BoundInNamespaces(const Limits& limits, const std::string& fallback_directory) {

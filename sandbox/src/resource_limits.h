@@ -21,6 +21,7 @@ enum class ProcessBound : std::uint8_t {
   kUserNamespace,  // RLIMIT_NPROC, in the sandbox's own user namespace (user_namespaces(7), Linux
                    // 5.14). It never binds the initial namespace's uid 0 (getrlimit(2)).
   kPidNamespace,   // `SandboxPlan::process_limit`.
+  kCgroup,         // pids.max of a cgroup of the tree's own, which holds the other limits, too.
 };
 
 struct CompiledLimits {
@@ -34,6 +35,9 @@ struct CompiledLimits {
 };
 
 [[nodiscard]] CompiledLimits CompileLimits(const Limits& limits, ProcessBound bound);
+
+// Whether a cgroup would hold something that `bound` and the supervisor only look after.
+[[nodiscard]] bool GainsByCgroup(const Limits& limits, ProcessBound bound);
 
 // The best bound for commands of the namespaces tier. For root a pid namespace is tried out, once
 // per process and in a launcher of its own (`fallback_directory`: see `Launcher::Start`).

@@ -48,6 +48,43 @@ TEST_CASE("one limit that holds per process only takes the guarantee from all") 
   CHECK_FALSE(AnyEnforced(compiled));
 }
 
+TEST_CASE("in a cgroup of the tree's own every limit is the kernel's, and each says by what") {
+  Limits limits;
+  limits.memory_bytes = 1 << 28;
+  limits.processes = 40;
+  limits.cpu_time = milliseconds(1500);
+  limits.file_size_bytes = 1000;
+  const CompiledLimits compiled = CompileLimits(limits, ProcessBound::kCgroup);
+  CHECK(compiled.whole_tree);
+  REQUIRE(compiled.entries.size() == 4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(compiled.entries[i].status == FeatureStatus::kEnforced);
+    CHECK(compiled.entries[i].detail.rfind("cgroup v2: ", 0) == 0);
+  }
+  // An address space may be larger than what is used of it, and nothing but time is looked after.
+  for (const ResourceLimit& limit : compiled.limits) {
+    CHECK((limit.resource == RLIMIT_CPU || limit.resource == RLIMIT_FSIZE));
+  }
+  CHECK(compiled.watched.threads == 0);
+  CHECK(compiled.watched.memory_bytes == 0);
+  CHECK(compiled.watched.cpu_microseconds == 1'500'000);
+}
+
+TEST_CASE("a cgroup is asked for only where it holds what nothing else does") {
+  Limits limits;
+  CHECK_FALSE(GainsByCgroup(limits, ProcessBound::kWatch));
+  limits.file_size_bytes = 1000;
+  CHECK_FALSE(GainsByCgroup(limits, ProcessBound::kWatch));
+  limits.processes = 40;
+  CHECK(GainsByCgroup(limits, ProcessBound::kWatch));
+  CHECK(GainsByCgroup(limits, ProcessBound::kCount));
+  CHECK_FALSE(GainsByCgroup(limits, ProcessBound::kUserNamespace));
+  CHECK_FALSE(GainsByCgroup(limits, ProcessBound::kPidNamespace));
+  SECTION("memory") { limits.memory_bytes = 1 << 28; }
+  SECTION("processor time") { limits.cpu_time = milliseconds(1500); }
+  CHECK(GainsByCgroup(limits, ProcessBound::kUserNamespace));
+}
+
 TEST_CASE("a process limit is claimed where the kernel holds it, not where it is looked after") {
   Limits limits;
   limits.processes = 40;

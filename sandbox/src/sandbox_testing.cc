@@ -98,7 +98,8 @@ bool WaitReadable(int fd) {
   return ready > 0;
 }
 
-Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command, int network) {
+Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command,
+        const SpawnPlace& place) {
   Ran ran;
   const absl::StatusOr<std::uint32_t> id = launcher.AddPlan(plan);
   if (!id.ok()) return {id.status(), {}, {}, false};
@@ -108,7 +109,7 @@ Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command,
   UniqueFd writer(ends[1]);
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   absl::StatusOr<SpawnedSandbox> spawned =
-      launcher.Spawn(*id, command, null.get(), writer.get(), writer.get(), {network, {}});
+      launcher.Spawn(*id, command, null.get(), writer.get(), writer.get(), place);
   launcher.RemovePlan(*id);  // A spawn that has begun does not need it.
   writer.Reset();
   ran.status = spawned.status();
@@ -118,6 +119,12 @@ Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command,
   ran.events = ReadEvents(spawned->channel.get());
   ran.tree_ended = WaitReadable(spawned->pidfd.get());
   return ran;
+}
+
+Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command, int network) {
+  SpawnPlace place;
+  place.network = network;
+  return Run(launcher, plan, command, place);
 }
 
 Ran Run(const SandboxPlan& plan, const CommandPlan& command) {

@@ -57,6 +57,8 @@ struct Ran {
 
 // Waits for the end of the tree, at most kDeadline.
 [[nodiscard]] Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command,
+                      const SpawnPlace& place);
+[[nodiscard]] Ran Run(Launcher& launcher, const SandboxPlan& plan, const CommandPlan& command,
                       int network = -1);
 
 // With a launcher of its own.

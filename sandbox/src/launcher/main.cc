@@ -5,6 +5,7 @@
 #include <linux/signal.h>
 #include <linux/time_types.h>
 
+#include "launcher/cgroup.h"
 #include "launcher/fd.h"
 #include "launcher/identity.h"
 #include "launcher/mapping.h"
@@ -104,6 +105,7 @@ class Launcher {
     Call(__NR_setsid);
     constexpr __kernel_timespec kPatience = {5, 0};
     BecomesReadable(self_.get(), kPatience);
+    if (own_cgroup_parent_.ok()) SweepCgroup(own_cgroup_parent_.get(), own_cgroup_.get());
     RemoveWhatMustBeAbsent();
     Sweep(own_parent_.get(), own_name_.get());
     Exit(0);
@@ -172,7 +174,12 @@ class Launcher {
       case LauncherRequest::Kind::kSpawn:
         return BeginSpawn(received);
       case LauncherRequest::Kind::kOwnFolder:
-        return OwnFolder(received);
+        return Own(received, &own_parent_, &own_name_);
+      case LauncherRequest::Kind::kOwnCgroup:
+        return Own(received, &own_cgroup_parent_, &own_cgroup_);
+      case LauncherRequest::Kind::kCheckCgroup:
+        if (received.descriptor_count != 1) return {EINVAL};
+        return {CheckCgroup(received.descriptors[0].get())};
       case LauncherRequest::Kind::kMakeNetwork:
         return MakeNetwork(received);
       case LauncherRequest::Kind::kCheckProcessLimit:
@@ -209,16 +216,26 @@ class Launcher {
     return {};
   }
 
-  Result OwnFolder(Received& received) {
+  using Name = TextBuffer<256>;
+
+  static Result Own(Received& received, Fd* parent, Name* name) {
     if (received.descriptor_count != 1) return {EINVAL};
-    own_name_ = {};
+    *name = {};
     const auto size = static_cast<std::size_t>(received.size) - sizeof(LauncherRequest);
-    own_name_.Add(message.command, size);
-    own_parent_ = static_cast<Fd&&>(received.descriptors[0]);
-    return {own_name_.complete() ? 0 : ENAMETOOLONG};
+    name->Add(message.command, size);
+    *parent = static_cast<Fd&&>(received.descriptors[0]);
+    return {name->complete() ? 0 : ENAMETOOLONG};
   }
 
   static bool IsInNetwork() { return (message.request.flags & internal::kInNetwork) != 0; }
+  static bool IsInCgroup() { return (message.request.flags & internal::kInCgroup) != 0; }
+
+  // Takes what the flags say from `descriptors`, in the order of launcher_protocol.h.
+  static void Place(const Fd* descriptors, Spawn* spawn) {
+    if (IsInNetwork()) spawn->network = (descriptors++)->get();
+    if (IsInCgroup()) spawn->cgroup = descriptors->get();
+  }
+  static int PlaceDescriptors() { return (IsInNetwork() ? 1 : 0) + (IsInCgroup() ? 1 : 0); }
 
   Result MakeNetwork(const Received& received) const {
     if (received.descriptor_count != 1) return {EINVAL};
@@ -233,9 +250,9 @@ class Launcher {
   }
 
   void Prepare(const Received& received) {
-    if (received.descriptor_count != (IsInNetwork() ? 2 : 1)) return;
+    if (received.descriptor_count != 1 + PlaceDescriptors()) return;
     Spawn spawn = NewSpawn(received.descriptors[0].get());
-    if (IsInNetwork()) spawn.network = received.descriptors[1].get();
+    Place(received.descriptors + 1, &spawn);
     if (!KnowsPlan(message.request.plan_id)) {
       ReportFailure(spawn.channel, At(internal::Step::kPlan, EINVAL));
       return;
@@ -251,7 +268,7 @@ class Launcher {
     const LauncherRequest& request = message.request;
     if (!KnowsPlan(request.plan_id)) return {EINVAL};
     const bool is_inline = request.inline_bytes != 0;
-    const int before_file = internal::kSpawnDescriptors + (IsInNetwork() ? 1 : 0);
+    const int before_file = internal::kSpawnDescriptors + PlaceDescriptors();
     if (received.descriptor_count != before_file + (is_inline ? 0 : 1)) return {EINVAL};
     if (is_inline) {
       const auto follows = static_cast<std::uint64_t>(received.size) - sizeof(LauncherRequest);
@@ -273,7 +290,7 @@ class Launcher {
     spawn.plan = Plan(plans[message.request.plan_id].start);
     spawn.command = Command(command.start);
     for (int i = 0; i < 3; ++i) spawn.standard[i] = received.descriptors[i].get();
-    if (IsInNetwork()) spawn.network = received.descriptors[internal::kSpawnDescriptors].get();
+    Place(received.descriptors + internal::kSpawnDescriptors, &spawn);
     Fd pidfd = BeginFromTemplateOrNot(spawn);
     const int error = pidfd.error();
     if (error == 0) NoteRunning(message.request.plan_id, pidfd.get());
@@ -319,7 +336,9 @@ class Launcher {
   unsigned file_mode_mask_ = 022;
   Fd self_;
   Fd own_parent_;
-  TextBuffer<256> own_name_;
+  Name own_name_;
+  Fd own_cgroup_parent_;
+  Name own_cgroup_;
 };
 
 }  // namespace

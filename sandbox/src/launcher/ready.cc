@@ -18,6 +18,7 @@ using internal::SpawnEvent;
 // Above what will be received, and what the command's own descriptors will be.
 constexpr int kChannel = 16;
 constexpr int kLauncher = 17;
+constexpr int kCpuTime = 18;
 constexpr int kAbove = 32;
 
 struct Message {
@@ -67,8 +68,13 @@ void HoldOnlyWhatWaitingNeeds(Spawn* spawn) {
                     MakeDescriptor(static_cast<int>(channel), kChannel) == 0 &&
                     MakeDescriptor(static_cast<int>(launcher), kLauncher) == 0;
   if (!held) Exit(1);
+  if (spawn->cpu_time >= 0) {
+    const long cpu_time = Call(__NR_fcntl, spawn->cpu_time, F_DUPFD, kAbove);
+    if (cpu_time < 0 || MakeDescriptor(static_cast<int>(cpu_time), kCpuTime) != 0) Exit(1);
+    spawn->cpu_time = kCpuTime;
+  }
   Call(__NR_close_range, 3, kChannel - 1, 0);
-  CloseFrom(kLauncher + 1);
+  CloseFrom((spawn->cpu_time >= 0 ? kCpuTime : kLauncher) + 1);
   spawn->channel = kChannel;
   spawn->launcher = kLauncher;
 }

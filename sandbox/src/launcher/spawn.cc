@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <linux/signal.h>
 
+#include "launcher/cgroup.h"
 #include "launcher/command.h"
 #include "launcher/identity.h"
 #include "launcher/loopback.h"
@@ -60,6 +61,12 @@ Outcome BuildView(const Spawn& spawn, const Identity& identity) {
 Outcome EnterNamespaces(const Spawn& spawn, const Identity& identity) {
   const wire::PlanHeader& plan = *spawn.plan.header;
   if (const int error = WriteIdMaps(identity)) return At(Step::kIdMaps, error);
+  if (spawn.cgroup >= 0) {
+    // The one that it was made with starts at this program's cgroup, and names others.
+    if (const int error = ErrorOf(Call(__NR_unshare, CLONE_NEWCGROUP))) {
+      return At(Step::kNamespaces, error);
+    }
+  }
   if (OwnsNetwork(spawn)) {
     if (const int error = RaiseLoopback()) return At(Step::kLoopback, error);
   }
@@ -112,9 +119,18 @@ Outcome SetUp(const Spawn& spawn) {
   return BecomeSupervisor(namespaces, spawn.launcher);
 }
 
+// Kept open across the view, in which there is none.
+Fd OpenCpuTime(const Spawn& spawn) {
+  if (spawn.cgroup < 0) return {};
+  return Fd(Call(__NR_openat, spawn.cgroup, "cpu.stat", O_RDONLY | O_CLOEXEC));
+}
+
 [[noreturn]] void RunFirstProcess(Spawn spawn) {
   StartedCommand started;
-  started.outcome = SetUp(spawn);
+  Fd cpu_time = OpenCpuTime(spawn);
+  if (spawn.cgroup >= 0) started.outcome = At(Step::kLimits, cpu_time.error());
+  spawn.cpu_time = cpu_time.Release();  // As long as this process.
+  if (started.outcome.ok()) started.outcome = SetUp(spawn);
   Fd terminal;
   const wire::CommandHeader* command = spawn.command.header;
   if (started.outcome.ok() && command != nullptr && command->terminal_rows != 0) {
@@ -133,6 +149,7 @@ Outcome SetUp(const Spawn& spawn) {
   supervised.channel = spawn.channel;
   supervised.launcher = spawn.launcher;
   supervised.limits = spawn.plan.header->watched;
+  supervised.cpu_time = spawn.cpu_time;
   supervised.command = started.pid;
   supervised.started_microseconds = started.started_microseconds;
   supervised.is_init = spawn.plan.header->namespaces != 0;
@@ -142,7 +159,8 @@ Outcome SetUp(const Spawn& spawn) {
 Fd CloneFirstProcess(const Spawn& spawn, unsigned long more_flags) {
   int pidfd = -1;
   const unsigned long flags = CloneFlags(spawn) | more_flags;
-  const long pid = Call(__NR_clone, flags, nullptr, &pidfd, nullptr, nullptr);
+  const long pid = spawn.cgroup >= 0 ? CloneIntoCgroup(flags, &pidfd, spawn.cgroup)
+                                     : Call(__NR_clone, flags, nullptr, &pidfd, nullptr, nullptr);
   if (pid == 0) RunFirstProcess(spawn);
   return pid < 0 ? Fd(pid) : Fd(pidfd);
 }

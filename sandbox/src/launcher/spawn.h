@@ -18,6 +18,8 @@ struct Spawn {
   int network = -1;                    // The namespace to start in; else one of its own, if any.
   const ViewTemplate* view = nullptr;  // Of the plan and the network, to start from.
   int view_copy = -1;                  // Of its tree, once it was entered.
+  int cgroup = -1;                     // The cgroup to start in; else this program's.
+  int cpu_time = -1;                   // cpu.stat of that cgroup, in the first process.
   int launcher = -1;                   // pidfd of this program.
   unsigned file_mode_mask = 022;       // umask(2) for the command.
   Identity identity;

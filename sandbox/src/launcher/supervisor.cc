@@ -25,6 +25,7 @@ using internal::SpawnEvent;
 constexpr int kChannel = 0;
 constexpr int kSignals = 1;
 constexpr int kLauncher = 2;
+constexpr int kCpuTime = 3;
 
 constexpr std::uint64_t kNever = TreeWatch::kNever;
 // How long what does not die (in uninterruptible sleep) is waited for before the host is told.
@@ -36,7 +37,7 @@ constexpr __kernel_timespec kLongPause = {0, 500'000'000};
 class Supervisor {
  public:
   explicit Supervisor(const Supervised& supervised)
-      : supervised_(supervised), watch_(supervised.limits) {}
+      : supervised_(supervised), watch_(supervised.limits, supervised.cpu_time) {}
 
   [[noreturn]] void Run() {
     HoldOnlyWhatIsNeeded();
@@ -54,18 +55,23 @@ class Supervisor {
  private:
   void HoldOnlyWhatIsNeeded() {
     const std::uint64_t child_ended = std::uint64_t{1} << (SIGCHLD - 1);
-    const Fd signals(
-        Call(__NR_signalfd4, -1, &child_ended, sizeof(child_ended), O_CLOEXEC | O_NONBLOCK));
+    Fd signals(Call(__NR_signalfd4, -1, &child_ended, sizeof(child_ended), O_CLOEXEC | O_NONBLOCK));
     // The lowest numbers may be taken by what is moved to them, so by way of high ones.
     const long channel = Call(__NR_fcntl, supervised_.channel, F_DUPFD, 16);
     const long launcher = Call(__NR_fcntl, supervised_.launcher, F_DUPFD, 16);
     const long signal_copy = Call(__NR_fcntl, signals.get(), F_DUPFD, 16);
+    const bool has_cpu_time = supervised_.cpu_time >= 0;
+    const long cpu_time = has_cpu_time ? Call(__NR_fcntl, supervised_.cpu_time, F_DUPFD, 16) : 0;
     const bool held = channel >= 0 && launcher >= 0 && signal_copy >= 0 &&
                       MakeDescriptor(static_cast<int>(channel), kChannel) == 0 &&
                       MakeDescriptor(static_cast<int>(signal_copy), kSignals) == 0 &&
-                      MakeDescriptor(static_cast<int>(launcher), kLauncher) == 0;
+                      MakeDescriptor(static_cast<int>(launcher), kLauncher) == 0 && cpu_time >= 0 &&
+                      (!has_cpu_time || MakeDescriptor(static_cast<int>(cpu_time), kCpuTime) == 0);
     if (!held) Exit(1);
-    CloseFrom(kLauncher + 1);
+    if (has_cpu_time) watch_.MoveTo(kCpuTime);
+    // Its number may be another one's by now.
+    (void)signals.Release();
+    CloseFrom((has_cpu_time ? kCpuTime : kLauncher) + 1);
   }
 
   // Until something happened or `deadline` has come.

@@ -19,6 +19,7 @@ struct Supervised {
   // Whether this is pid 1 of a namespace; else a subreaper, which looks for its descendants.
   bool is_init = true;
   internal::TreeLimits limits;
+  int cpu_time = -1;  // cpu.stat of the tree's cgroup, where it has one.
 };
 
 // Reports the start, and at last the end. All signals are blocked; takes over all descriptors.

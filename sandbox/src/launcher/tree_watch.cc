@@ -2,6 +2,7 @@
 
 #include <linux/resource.h>
 
+#include "launcher/cgroup.h"
 #include "launcher/descendants.h"
 #include "launcher/fd.h"
 #include "launcher/process_state.h"
@@ -20,7 +21,10 @@ std::uint64_t TimeOfReaped() {
 
 }  // namespace
 
-TreeWatch::TreeWatch(const TreeLimits& limits) : limits_(limits) {
+TreeWatch::TreeWatch(const TreeLimits& limits, int cpu_time)
+    : limits_(limits),
+      cpu_time_(cpu_time),
+      cpu_before_(cpu_time < 0 ? 0 : CpuMicroseconds(cpu_time)) {
   if (limits != TreeLimits{}) next_ = NowMicroseconds() + kInterval;
 }
 
@@ -33,6 +37,11 @@ TreeLimit TreeWatch::Look() {
 }
 
 TreeLimit TreeWatch::Measure() const {
+  if (cpu_time_ >= 0) {
+    const std::uint64_t used = CpuMicroseconds(cpu_time_) - cpu_before_;
+    return limits_.cpu_microseconds != 0 && used > limits_.cpu_microseconds ? TreeLimit::kCpuTime
+                                                                            : TreeLimit::kNone;
+  }
   const TreeUse use = MeasureDescendants();
   if (limits_.threads != 0 && use.threads > limits_.threads) return TreeLimit::kProcesses;
   if (limits_.cpu_microseconds != 0 &&

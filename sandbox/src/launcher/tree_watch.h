@@ -16,7 +16,13 @@ class TreeWatch {
  public:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
-  explicit TreeWatch(const TreeLimits& limits);
+  // `cpu_time`: the open cpu.stat of a cgroup of the tree's own, whose kernel counts for it and
+  // holds its other limits; negative: the tree's processes are looked at. Borrowed.
+  // To be made when the command begins.
+  TreeWatch(const TreeLimits& limits, int cpu_time);
+
+  // `cpu_time` is there from now on.
+  void MoveTo(int cpu_time) { cpu_time_ = cpu_time; }
 
   // When to look next, in the time of NowMicroseconds(); kNever without limits.
   [[nodiscard]] std::uint64_t next() const { return next_; }
@@ -32,6 +38,8 @@ class TreeWatch {
   [[nodiscard]] TreeLimit Measure() const;
 
   const TreeLimits limits_;
+  int cpu_time_;
+  const std::uint64_t cpu_before_;  // What the cgroup had used for the set-up of the sandbox.
   std::uint64_t next_ = kNever;
   TreeLimit exceeded_ = TreeLimit::kNone;
 };

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "command_line.h"
 #include "cordon/sandbox/conformance.h"
+#include "cordon/sandbox/executor_set.h"
 #include "cordon/sandbox/probe.h"
 #include "nlohmann/json.hpp"
 
@@ -33,36 +34,40 @@ std::string ErrnoText(int number) {
   return std::error_code(number, std::generic_category()).message();
 }
 
-void PrintText(const HostProbe& probe) {
-  std::printf("tier: %s\n", std::string(TierName(probe.tier)).c_str());
-  for (const LayerProbe& layer : probe.layers) {
-    if (layer.ok) {
-      std::printf("  ok       %s\n", layer.layer.c_str());
-      continue;
-    }
-    std::printf("  missing  %s: step '%s' failed: %s\n", layer.layer.c_str(), layer.step.c_str(),
-                ErrnoText(layer.error_number).c_str());
-    std::printf("           without it: %s\n", layer.without.c_str());
-    std::printf("           fix: %s\n", layer.fix.c_str());
+void PrintText(const LayerProbe& layer) {
+  if (layer.ok) {
+    std::printf("  ok       %s\n", layer.layer.c_str());
+    return;
   }
+  const std::string cause =
+      layer.error_number == 0 ? "not there" : "failed: " + ErrnoText(layer.error_number);
+  std::printf("  missing  %s: step '%s' %s\n", layer.layer.c_str(), layer.step.c_str(),
+              cause.c_str());
+  std::printf("           without it: %s\n", layer.without.c_str());
+  std::printf("           fix: %s\n", layer.fix.c_str());
+}
+
+void PrintText(const HostProbe& probe, const LayerProbe& limits) {
+  std::printf("tier: %s\n", std::string(TierName(probe.tier)).c_str());
+  for (const LayerProbe& layer : probe.layers) PrintText(layer);
+  PrintText(limits);
   std::printf("  Landlock ABI %d\n", probe.landlock_abi);
   for (const std::string& gap : probe.landlock_gaps) std::printf("           %s\n", gap.c_str());
 }
 
-nlohmann::ordered_json AsJson(const HostProbe& probe) {
+nlohmann::ordered_json AsJson(const LayerProbe& layer) {
+  return {{"layer", layer.layer},        {"ok", layer.ok},           {"step", layer.step},
+          {"errno", layer.error_number}, {"without", layer.without}, {"fix", layer.fix}};
+}
+
+nlohmann::ordered_json AsJson(const HostProbe& probe, const LayerProbe& limits) {
   nlohmann::ordered_json json;
   json["tier"] = TierName(probe.tier);
   json["landlock_abi"] = probe.landlock_abi;
   json["landlock_gaps"] = probe.landlock_gaps;
   json["layers"] = nlohmann::ordered_json::array();
-  for (const LayerProbe& layer : probe.layers) {
-    json["layers"].push_back({{"layer", layer.layer},
-                              {"ok", layer.ok},
-                              {"step", layer.step},
-                              {"errno", layer.error_number},
-                              {"without", layer.without},
-                              {"fix", layer.fix}});
-  }
+  for (const LayerProbe& layer : probe.layers) json["layers"].push_back(AsJson(layer));
+  json["limits"] = AsJson(limits);
   return json;
 }
 
@@ -121,9 +126,11 @@ struct DoctorOptions {
 int Doctor(const DoctorOptions& options) {
   std::error_code error;
   const std::string folder = std::filesystem::temp_directory_path(error).string();
+  LeaveDelegatedCgroup();
   const HostProbe& probe = ProbeHost(folder);
-  nlohmann::ordered_json json = AsJson(probe);
-  if (!options.json) PrintText(probe);
+  const LayerProbe limits = ProbeLimits(folder);
+  nlohmann::ordered_json json = AsJson(probe, limits);
+  if (!options.json) PrintText(probe, limits);
   int status = ExitStatus(probe.tier);
   if (options.prove) {
     const absl::StatusOr<Conformance> proof = Prove(folder, options.backend);

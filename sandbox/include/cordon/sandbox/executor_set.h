@@ -27,6 +27,14 @@ namespace cordon {
 // reported by `Create`.
 void Init();
 
+// For programs that are started in a cgroup delegated to them, as by `CORDON_CGROUP_ROOT=own
+// systemd-run --user --scope -p Delegate=yes PROGRAM`; without that variable only where it is
+// marked as delegated, which a user's systemd does not do. When this process is the only one in it,
+// moves it into a new cgroup below, so that those of commands can be beside it
+// (`ExecutorSetOptions::cgroup_root`). Changes nothing else, and never fails. Never called by this
+// library.
+void LeaveDelegatedCgroup();
+
 enum class Backend : std::uint8_t {
   kAuto,        // The best tier whose steps could all be built, really, on this host.
   kNamespaces,  // This tier or none.
@@ -50,6 +58,14 @@ struct ExecutorSetOptions {
   // for its own. A waiting one costs less than 1 MiB of memory and two descriptors, ends after two
   // minutes, and is given up when the profile's paths lead to other objects than when it was made.
   std::size_t ready_sandboxes = 2;
+  // A cgroup (cgroups(7), version 2) that was delegated to this program and in which no process is
+  // itself, as an absolute path: the limits of each command's whole tree are held there by the
+  // kernel. This program must be in a cgroup below it, and nothing else may manage it. "own": the
+  // one that this program left by `LeaveDelegatedCgroup`. Empty: what
+  // the variable CORDON_CGROUP_ROOT names, else the cgroup above this program's own if it is marked
+  // as delegated (systemd does); without any the limits are held by other means, and the report
+  // says so. One that is named and cannot be used is kUnavailable.
+  std::string cgroup_root = {};
   // Absent: gated commands cannot run.
   GrantAuthorityFactory make_authority;
   // Also list refused paths in `RunResult::denials`, whatever the program says about them, each

@@ -48,6 +48,11 @@ struct HostProbe {
 // only ever lowers the tier.
 [[nodiscard]] const HostProbe& ProbeHost(const std::string& fallback_directory);
 
+// Whether the limits of commands can be held by cgroups (version 2) here, found out by starting a
+// process in one; what it takes is said at `ExecutorSetOptions::cgroup_root`. No tier depends on
+// it. Safe from any thread.
+[[nodiscard]] LayerProbe ProbeLimits(const std::string& fallback_directory);
+
 }  // namespace cordon
 
 #endif  // CORDON_SANDBOX_PROBE_H_
