@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "cordon/sdk/ip_address.h"
 #include "dns_message.h"
 #include "syn_watch.h"
 
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto question = ParseDnsQuestion(bytes);
   if (!question.has_value()) return 0;
   for (const std::string& answer : {DnsNegative(*question, DnsCode::kNameError),
-                                    DnsAddress(*question, IpAddress::V4(0xc6120001), 60)}) {
+                                    DnsAddress(*question, cordon::IpAddress::V4(0xc6120001), 60)}) {
     if (answer.size() < 12 || answer.substr(0, 2) != bytes.substr(0, 2)) std::abort();
     if (answer.substr(12, question->wire_question.size()) != question->wire_question) std::abort();
   }
