@@ -297,9 +297,10 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
       on_host ? CheckSupportedOnHost(parts.profile, why_not_led) : absl::OkStatus();
   if (status.ok()) status = CheckSupported(parts.profile, has_egress);
   if (!status.ok()) return status;
+  const std::string why_not_mediated = on_host ? WhyNotMediated() : std::string();
   FilterUse use;
   use.on_host = on_host;
-  use.mediated_metadata = on_host && ObservationError() == 0;
+  use.mediated_metadata = on_host && why_not_mediated.empty();
   use.network = parts.profile.Settings().network == Access::kAllow;
   use.tracing = parts.profile.Settings().ack_tracing.given();
   use.nested_namespaces = parts.profile.Settings().ack_nested_namespaces.given();
@@ -321,9 +322,9 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;
-  parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits,
-                                          {use.mediated_metadata, parts.is_led})
-                         : NamespacesReport(parts.profile, host, parts.limits, has_egress);
+  parts.report =
+      on_host ? LandlockReport(parts.profile, host, parts.limits, {why_not_mediated, parts.is_led})
+              : NamespacesReport(parts.profile, host, parts.limits, has_egress);
   if (parts.options.share_network && parts.profile.Settings().network != Access::kAllow) {
     parts.report.entries.push_back(
         {"network.shared", FeatureStatus::kNarrowed,

@@ -51,15 +51,29 @@ ReportEntry Narrowed(std::string_view feature, std::string_view detail) {
   return {std::string(feature), FeatureStatus::kNarrowed, std::string(detail)};
 }
 
-std::string_view ProcDetail(bool mediates) {
-  if (mediates) {
+std::string ProcDetail(const std::string& why_not) {
+  if (why_not.empty()) {
     return "of the folders of processes in /proc only those of the command's own tree can be "
            "opened, by the supervisor for it: what tells about them, but neither their memory nor "
            "the host's mounts; /proc lists their numbers and nothing else";
   }
-  return "no folder of a process in /proc can be opened, not even the command's own, since the "
-         "calls of this program are observed already; links such as /proc/self/exe and /dev/fd "
-         "work";
+  return absl::StrCat(
+      "no folder of a process in /proc can be opened, not even the command's own, but links such "
+      "as /proc/self/exe and /dev/fd work: ",
+      why_not);
+}
+
+std::string MetadataDetail(const std::string& why_not) {
+  constexpr char kSeen[] = "which names exist, and their size and times, can be seen everywhere";
+  if (why_not.empty()) {
+    return absl::StrCat(
+        "the supervisor changes modes, but for the set-id bits, and times of the command's own "
+        "files where it may write, on local file systems; owners and attributes cannot be "
+        "changed; ",
+        kSeen);
+  }
+  return absl::StrCat("modes, owners, times and attributes of files cannot be changed, but ", kSeen,
+                      ": ", why_not);
 }
 
 }  // namespace
@@ -75,8 +89,7 @@ std::string WhyOutOfReach(std::string_view ptrace_scope, bool is_root, bool is_s
              : "that needs kernel.yama.ptrace_scope=0";
 }
 
-std::string WhyNotLed(int landlock_abi) {
-  if (LandlockNetworkRightsOf(landlock_abi) == 0) return "that needs Linux 6.7";
+std::string WhyNotMediated() {
   std::string scope = "0";
   std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
   int is_subreaper = 0;
@@ -89,6 +102,11 @@ std::string WhyNotLed(int landlock_abi) {
   if (error == 0) return "";
   return absl::StrCat("the kernel gives no notifications of calls: ",
                       std::generic_category().message(error));
+}
+
+std::string WhyNotLed(int landlock_abi) {
+  if (LandlockNetworkRightsOf(landlock_abi) == 0) return "that needs Linux 6.7";
+  return WhyNotMediated();
 }
 
 absl::Status CheckSupportedOnHost(const Profile& profile, const std::string& why_not_led) {
@@ -133,21 +151,13 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
       Narrowed("unix_sockets",
                "no unix socket can be made but connected pairs: no rule could keep the command "
                "from those of the host"),
-      Narrowed("proc", ProcDetail(mediation.metadata)),
+      Narrowed("proc", ProcDetail(mediation.why_not)),
       Narrowed("temporary_files",
                "/tmp, /var/tmp and /dev/shm are the host's and closed; TMPDIR is a private folder, "
                "shared memory and semaphores by name cannot be made"),
       Narrowed("ipc", "System V IPC and message queues are the host's and closed"),
       Narrowed("terminals", "the command cannot make pseudo-terminals"),
-      Narrowed("metadata",
-               absl::StrCat(mediation.metadata
-                                ? "the supervisor changes modes, but for the set-id bits, and "
-                                  "times of the command's own files where it may write, on local "
-                                  "file systems; owners and attributes cannot be changed"
-                                : "modes, owners, times and attributes of files cannot be changed, "
-                                  "since the calls of this program are observed already",
-                            "; which names exist, and their size and times, can be seen "
-                            "everywhere")),
+      Narrowed("metadata", MetadataDetail(mediation.why_not)),
       Narrowed("lifetime",
                "a supervisor ends all descendants; one that forks faster than it is found may "
                "outlast the command")};

@@ -28,6 +28,10 @@ inline constexpr int kLandlockAbiOfTier = 6;
 [[nodiscard]] std::string WhyOutOfReach(std::string_view ptrace_scope, bool is_root,
                                         bool is_subreaper);
 
+// Why this program cannot do for its commands what they may not do themselves; empty when it can:
+// it has to be told of their calls and to look at their memory.
+[[nodiscard]] std::string WhyNotMediated();
+
 // Why no command may have sockets that are connected to a proxy for it; empty when it may. The
 // kernel itself must refuse whatever else they connect to, and let this program connect them.
 [[nodiscard]] std::string WhyNotLed(int landlock_abi);
@@ -39,8 +43,9 @@ inline constexpr int kLandlockAbiOfTier = 6;
 
 // What the supervisor does for commands that may not do it themselves.
 struct Mediation {
-  // It changes modes and times (MetadataMediator), and opens files in /proc (ProcessFiles).
-  bool metadata = false;
+  // Why it neither changes modes and times (MetadataMediator) nor names (NameMediator), and opens
+  // no files in /proc (ProcessFiles); empty: it does.
+  std::string why_not;
   bool connections = false;  // It connects sockets to a proxy of the command's own.
 };
 

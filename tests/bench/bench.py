@@ -114,7 +114,8 @@ class Rows:
         self.add(subjects, folder, "cordon, library, cold", "ready=0")
         self.add(subjects, folder, "cordon, library, cold, one network", "ready=0", "share_network=1")
         self.add(subjects, folder, "cordon, library, landlock tier", "backend=landlock")
-        workspace = f"{folder}/cordon, library, cold/workspace"
+        workspace = f"{folder}/commands"  # firejail takes no name with a comma or a blank.
+        os.mkdir(workspace)
         self.words["cordon run"] = ["spawn", build / "tools/cli/cordon", "run", "-w", workspace, "--", TRUE]
         for name, words in peers(workspace).items():
             self.words[name] = ["spawn", *words]
@@ -389,7 +390,7 @@ def main():
     parser.add_argument("--readme", action="store_true", help="write the tables into README.md")
     options = parser.parse_args()
     options.build = options.build.resolve()
-    results = {"kernel": os.uname().release, "cpus": os.cpu_count(), "rounds": options.rounds, "user": os.geteuid()}
+    results = {"kernel": ".".join(os.uname().release.split(".")[:2]), "cpus": os.cpu_count(), "rounds": options.rounds, "user": os.geteuid()}
     measure(options, results)
     print("\n".join(figures.tables(results)))
     if options.json:
