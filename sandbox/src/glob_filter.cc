@@ -66,8 +66,16 @@ void GlobFilter::AddPattern(const std::string& text, std::map<std::string, std::
   } else {
     others_.push_back(position);
   }
-  Pattern added{known->second, JoinPath("/", last), ""};
-  if (last.size() > 1 && last[0] == '*' && !IsGlob(last.substr(1))) added.suffix = last.substr(1);
+  Pattern added;
+  added.prefix = known->second;
+  added.last = JoinPath("/", last);
+  const std::size_t star = last.find('*');
+  added.has_one_star = star != std::string_view::npos && last != kAnyDepth &&
+                       !IsGlob(last.substr(0, star)) && !IsGlob(last.substr(star + 1));
+  if (added.has_one_star) {
+    added.start = last.substr(0, star);
+    added.end = last.substr(star + 1);
+  }
   patterns_.push_back(std::move(added));
 }
 
@@ -75,6 +83,13 @@ bool GlobFilter::MatchesFolder(const Prefix& prefix, const std::string& folder) 
   if (prefix.is_any_depth) return IsWithin(folder, prefix.base);
   if (!prefix.last_literal.empty() && BaseName(folder) != prefix.last_literal) return false;
   return GlobMatches(prefix.text, folder);
+}
+
+// A pattern with one star is compared here: to compile it for each name would cost more than the
+// walk.
+bool GlobFilter::Pattern::Matches(std::string_view name) const {
+  if (!has_one_star) return GlobMatches(last, JoinPath("/", name));
+  return name.size() >= start.size() + end.size() && name.starts_with(start) && name.ends_with(end);
 }
 
 void GlobFilter::EnterFolder(const std::string& folder) {
@@ -93,10 +108,7 @@ const std::vector<std::size_t>& GlobFilter::Match(std::string_view name) {
     Take(by_extension_, name.substr(dot + 1));
   }
   for (const std::size_t i : active_others_) {
-    const Pattern& pattern = patterns_[i];
-    const bool matches = pattern.suffix.empty() ? GlobMatches(pattern.last, JoinPath("/", name))
-                                                : name.ends_with(pattern.suffix);
-    if (matches) matched_.push_back(i);
+    if (patterns_[i].Matches(name)) matched_.push_back(i);
   }
   return matched_;
 }

@@ -41,7 +41,12 @@ class GlobFilter {
   struct Pattern {
     std::size_t prefix = 0;
     std::string last;  // The last component as a pattern of its own, "/x".
-    std::string suffix;
+    // Of a component with one star and no other special character: what is around that.
+    bool has_one_star = false;
+    std::string start;
+    std::string end;
+
+    [[nodiscard]] bool Matches(std::string_view name) const;
   };
   using Positions = std::vector<std::size_t>;
 

@@ -20,9 +20,11 @@ std::vector<std::size_t> Matches(GlobFilter& filter, const std::string& folder,
 }
 
 // A pattern of a component, or of any depth.
-constexpr const char* kComponents[] = {"**", "*",    "a",   "b",    ".env", "*.key", "a*",
-                                       "?",  "[ab]", "*.a", "*a.b", "[!a]", "a.key"};
-constexpr const char* kNames[] = {"a", "b", ".env", "x.key", "a.key", "xa.b", ".a", "c.a"};
+constexpr const char* kComponents[] = {"**",    "*",   "a",    "b",   ".env", "*.key",
+                                       "a*",    "?",   "[ab]", "*.a", "*a.b", "[!a]",
+                                       "a.key", "a*y", ".e*",  "a*a", "a**b"};
+constexpr const char* kNames[] = {"a",  "b",   ".env", "x.key", "a.key", "xa.b",
+                                  ".a", "c.a", "aa",   "ab",    ".e"};
 
 }  // namespace
 
