@@ -149,7 +149,8 @@ run_ctest_as_nobody() {
 
 ctest_of_nobody() {
   "${as_nobody[@]}" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-    HOME="$scratch/home" TMPDIR="$scratch/tmp" CORDON_REQUIRE="${CORDON_REQUIRE-}" ctest "$@"
+    HOME="$scratch/home" TMPDIR="$scratch/tmp" CORDON_REQUIRE="${CORDON_REQUIRE-}" \
+    CORDON_NODE_MODULES="${CORDON_NODE_MODULES-}" ctest "$@"
 }
 
 run_tests() {
@@ -262,6 +263,16 @@ run_cases() { # [PATTERN]: fails when a promised case does not pass; what is not
 
 # --- CI ---
 
+# The clients that only npm has, into the build folder. Without npm or its registry their tests are skipped, and say so.
+install_mcp_clients() {
+  local folder=$root/build/mcp_clients
+  command -v npm >/dev/null || return 0
+  mkdir -p "$folder" && cp "$root/tests/mcp_clients/package.json" "$folder" || return 0
+  if timeout 180 npm install --no-audit --no-fund --no-package-lock --prefix "$folder" </dev/null; then
+    export CORDON_NODE_MODULES=$folder/node_modules
+  fi
+}
+
 run_ci() {
   local started=$SECONDS budget=2340 summary=() failed=0 may_run_out=''
   export CORDON_REQUIRE=${CORDON_REQUIRE-userns,landlock,seccomp} CORDON_WERROR=ON
@@ -299,6 +310,7 @@ run_ci() {
   }
 
   cordon_install_packages --with-recommends "${CORDON_CI_PACKAGES[@]}" || return 1
+  [ -n "${CORDON_NODE_MODULES-}" ] || install_mcp_clients
   ci_step format 60 --format
   if ci_step build 1200 --build; then
     ci_step headers 300 --headers
