@@ -48,10 +48,10 @@ class AllSignalsBlocked {
   sigset_t before_;
 };
 
-bool Add(int epoll, int fd) {
+bool Add(int epoll, int fd, std::uint64_t key) {
   epoll_event event = {};
   event.events = EPOLLIN;
-  event.data.fd = fd;
+  event.data.u64 = key;
   return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
@@ -95,7 +95,7 @@ int ObservationError() {
   return kept;
 }
 
-ObserverWatch::~ObserverWatch() { observer_->Forget(listener_); }
+ObserverWatch::~ObserverWatch() { observer_->Forget(key_); }
 
 Observer::~Observer() {
   if (!thread_.joinable()) return;
@@ -108,22 +108,25 @@ absl::StatusOr<std::unique_ptr<ObserverWatch>> Observer::Watch(
   (void)ioctl(listener.get(), SECCOMP_IOCTL_NOTIF_SET_FLAGS, kSyncWakeUp);
   const std::lock_guard lock(mutex_);
   if (absl::Status started = StartLocked(); !started.ok()) return started;
+  const std::uint64_t key = ++last_key_;
   const int number = listener.get();
-  watched_.insert_or_assign(number, Watched{std::move(listener), std::move(handler)});
-  if (Add(epoll_.get(), number)) {
-    return std::make_unique<ObserverWatch>(shared_from_this(), number);
+  watched_.emplace(key, Watched{std::move(listener), std::move(handler)});
+  if (Add(epoll_.get(), number, key)) {
+    return std::make_unique<ObserverWatch>(shared_from_this(), key);
   }
   const int error = errno;
-  watched_.erase(number);
+  watched_.erase(key);
   return MakeErrnoError(error, "cannot watch a command's calls");
 }
 
-void Observer::Forget(int listener) {
+void Observer::Forget(std::uint64_t key) {
   Watched forgotten;  // Closed and dropped without the lock.
   std::unique_lock lock(mutex_);
-  served_.wait(lock, [&] { return serving_ != listener; });
-  const auto watched = watched_.find(listener);
+  served_.wait(lock, [&] { return serving_ != key; });
+  const auto watched = watched_.find(key);
   if (watched == watched_.end()) return;
+  // To close it is not enough while a fork of this program has a copy.
+  (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched->second.listener.get(), nullptr);
   forgotten = std::move(watched->second);
   watched_.erase(watched);
 }
@@ -132,7 +135,7 @@ absl::Status Observer::StartLocked() {
   if (thread_.joinable()) return absl::OkStatus();
   epoll_.Reset(epoll_create1(EPOLL_CLOEXEC));
   stop_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!epoll_.valid() || !stop_.valid() || !Add(epoll_.get(), stop_.get())) {
+  if (!epoll_.valid() || !stop_.valid() || !Add(epoll_.get(), stop_.get(), kStopKey)) {
     return MakeErrnoError(errno, "cannot wait for the calls of commands");
   }
   const AllSignalsBlocked blocked;
@@ -149,24 +152,26 @@ void Observer::Run() {
   for (;;) {
     const int count = epoll_wait(epoll_.get(), events.data(), events.size(), -1);
     for (int i = 0; i < count; ++i) {
-      if (events[i].data.fd == stop_.get()) return;
-      Serve(events[i].data.fd, events[i].events);
+      if (events[i].data.u64 == kStopKey) return;
+      Serve(events[i].data.u64, events[i].events);
     }
   }
 }
 
-void Observer::Serve(int listener, unsigned events) {
+void Observer::Serve(std::uint64_t key, unsigned events) {
   std::shared_ptr<CallHandler> handler;
+  int listener = -1;
   {
     const std::lock_guard lock(mutex_);
-    const auto watched = watched_.find(listener);
+    const auto watched = watched_.find(key);
     if (watched == watched_.end()) return;  // Forgotten since it was ready.
-    if ((events & EPOLLIN) == 0) {          // Hung up: nobody is left who could ask.
+    listener = watched->second.listener.get();
+    if ((events & EPOLLIN) == 0) {  // Hung up: nobody is left who could ask.
       (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener, nullptr);
       return;
     }
     handler = watched->second.handler;
-    serving_ = listener;
+    serving_ = key;
   }
   Notification notification;
   if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notification) == 0) {
@@ -176,7 +181,7 @@ void Observer::Serve(int listener, unsigned events) {
   handler.reset();
   {
     const std::lock_guard lock(mutex_);
-    serving_ = -1;
+    serving_ = kStopKey;
   }
   served_.notify_all();
 }

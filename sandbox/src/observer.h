@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 
 #include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,8 +48,8 @@ class Observer;
 // ended: what still runs gets ENOSYS for its calls.
 class ObserverWatch {
  public:
-  ObserverWatch(std::shared_ptr<Observer> observer, int listener)
-      : observer_(std::move(observer)), listener_(listener) {}
+  ObserverWatch(std::shared_ptr<Observer> observer, std::uint64_t key)
+      : observer_(std::move(observer)), key_(key) {}
   ObserverWatch(const ObserverWatch&) = delete;
   ObserverWatch& operator=(const ObserverWatch&) = delete;
   // The listener is closed and the handler let go when this returns.
@@ -56,7 +57,7 @@ class ObserverWatch {
 
  private:
   const std::shared_ptr<Observer> observer_;
-  const int listener_;
+  const std::uint64_t key_;
 };
 
 // Every call gets the answer of its handler. Commands take turns, one call each, so that one that
@@ -75,23 +76,27 @@ class Observer : public std::enable_shared_from_this<Observer> {
 
  private:
   friend class ObserverWatch;
+  static constexpr std::uint64_t kStopKey = 0;
   struct Watched {
     UniqueFd listener;
     std::shared_ptr<CallHandler> handler;
   };
 
   [[nodiscard]] absl::Status StartLocked();
-  void Forget(int listener);
+  void Forget(std::uint64_t key);
   void Run();
-  void Serve(int listener, unsigned events);
+  void Serve(std::uint64_t key, unsigned events);
 
   std::mutex mutex_;
   std::condition_variable served_;
   UniqueFd epoll_;
   UniqueFd stop_;
   std::thread thread_;
-  std::map<int, Watched> watched_;  // By the listener's number.
-  int serving_ = -1;                // The listener that the thread is busy with.
+  // By keys that are never used again, other than numbers of descriptors: what was ready once may
+  // be about one that is gone.
+  std::map<std::uint64_t, Watched> watched_;
+  std::uint64_t last_key_ = kStopKey;
+  std::uint64_t serving_ = kStopKey;  // What the thread is busy with.
 };
 
 }  // namespace cordon::internal
