@@ -2,14 +2,21 @@
 
 #include "observer.h"
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <future>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -27,6 +34,144 @@ using testing::FindDenial;
 using testing::ObservationEntry;
 using testing::ObservedGround;
 using testing::Shown;
+
+// A process whose getppid(2) is handed over. It calls when it is told to and says that it got an
+// answer.
+class Asking {
+ public:
+  Asking() {
+    REQUIRE(pipe2(orders_.data(), O_CLOEXEC) == 0);
+    REQUIRE(pipe2(words_.data(), O_CLOEXEC) == 0);
+    pid_ = fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) Run();
+    int number = -1;
+    REQUIRE(read(words_[0], &number, sizeof number) == sizeof number);
+    const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    listener_.Reset(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), number, 0)));
+    REQUIRE(listener_.valid());
+    Order();  // It has no more use for its own copy.
+    REQUIRE(HasAnswer());
+  }
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+  ~Asking() {
+    Kill();
+    for (const int fd : {orders_[0], orders_[1], words_[0], words_[1]}) close(fd);
+  }
+
+  [[nodiscard]] UniqueFd TakeListener() { return std::move(listener_); }
+  void Order() const { CHECK(write(orders_[1], "x", 1) == 1); }
+  [[nodiscard]] bool HasAnswer() const {
+    pollfd entry = {words_[0], POLLIN, 0};
+    char word = 0;
+    return poll(&entry, 1, 10'000) == 1 && read(words_[0], &word, 1) == 1;
+  }
+  void Kill() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  [[noreturn]] void Run() const {
+    constexpr auto kNumber = static_cast<std::uint32_t>(offsetof(seccomp_data, nr));
+    std::array<sock_filter, 4> filter = {{{BPF_LD | BPF_W | BPF_ABS, 0, 0, kNumber},
+                                          {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_getppid},
+                                          {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF},
+                                          {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}}};
+    const sock_fprog program = {filter.size(), filter.data()};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    const int listener = static_cast<int>(
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+    if (listener < 0 || write(words_[1], &listener, sizeof listener) < 0) _exit(1);
+    char order = 0;
+    if (read(orders_[0], &order, 1) != 1 || close(listener) != 0) _exit(1);
+    while (write(words_[1], &order, 1) == 1 && read(orders_[0], &order, 1) == 1) {
+      (void)syscall(SYS_getppid);
+    }
+    _exit(0);
+  }
+
+  std::array<int, 2> orders_{};
+  std::array<int, 2> words_{};
+  pid_t pid_ = -1;
+  UniqueFd listener_;
+};
+
+// Answers when it is let to.
+class Waiting final : public CallHandler {
+ public:
+  CallAnswer OnCall(const seccomp_notif& /*call*/, int /*listener*/) override {
+    asked_.set_value();
+    answer_.get_future().wait();
+    return {};
+  }
+  [[nodiscard]] bool WasAsked() {
+    return asked_.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  }
+  void Answer() { answer_.set_value(); }
+
+ private:
+  std::promise<void> asked_;
+  std::promise<void> answer_;
+};
+
+class Plain final : public CallHandler {
+ public:
+  CallAnswer OnCall(const seccomp_notif& /*call*/, int /*listener*/) override { return {}; }
+};
+
+// Whether anything is to be had of `listener` within ten seconds, be it that it is hung up.
+bool IsReady(int listener) {
+  pollfd entry = {listener, POLLIN, 0};
+  return poll(&entry, 1, 10'000) == 1;
+}
+
+TEST_CASE("an end that was noticed before is not taken for that of a listener with its number") {
+  const auto observer = std::make_shared<Observer>();
+  const auto watch = [&](UniqueFd listener, std::shared_ptr<CallHandler> handler) {
+    auto made = observer->Watch(std::move(listener), std::move(handler));
+    REQUIRE(made.ok());
+    return *std::move(made);
+  };
+  Asking first;
+  Asking second;
+  Asking ending;
+  Asking next;
+  const auto first_waits = std::make_shared<Waiting>();
+  const auto second_waits = std::make_shared<Waiting>();
+  const auto first_watch = watch(first.TakeListener(), first_waits);
+  UniqueFd listener = second.TakeListener();
+  const int second_number = listener.get();
+  const auto second_watch = watch(std::move(listener), second_waits);
+  listener = ending.TakeListener();
+  const int number = listener.get();
+  auto ending_watch = watch(std::move(listener), std::make_shared<Plain>());
+
+  // While the thread is busy, two more things happen, which it will learn at once.
+  first.Order();
+  REQUIRE(first_waits->WasAsked());
+  second.Order();
+  REQUIRE(IsReady(second_number));
+  ending.Kill();
+  REQUIRE(IsReady(number));
+  first_waits->Answer();
+  REQUIRE(second_waits->WasAsked());
+  // Before it comes to the second of them, the number is another listener's.
+  ending_watch.reset();
+  const UniqueFd kept = next.TakeListener();
+  const int same = fcntl(kept.get(), F_DUPFD_CLOEXEC, number);
+  REQUIRE(same == number);
+  const auto next_watch = watch(UniqueFd(same), std::make_shared<Plain>());
+  second_waits->Answer();
+  CHECK(first.HasAnswer());
+  CHECK(second.HasAnswer());
+  next.Order();
+  CHECK(next.HasAnswer());
+}
 
 TEST_CASE("odd arguments harm nobody and get the kernel's own answer") {
   NEED_PYTHON();
