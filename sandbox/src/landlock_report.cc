@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -26,7 +27,8 @@ constexpr std::size_t kNamedFolders = 5;
 // The first few, and how many more there are.
 std::string Some(const std::vector<std::string>& folders) {
   const std::size_t shown = std::min(folders.size(), kNamedFolders);
-  std::string text = absl::StrJoin(folders.begin(), folders.begin() + shown, ", ");
+  std::string text =
+      absl::StrJoin(folders.begin(), folders.begin() + static_cast<std::ptrdiff_t>(shown), ", ");
   if (folders.size() > shown) absl::StrAppend(&text, " and ", folders.size() - shown, " more");
   return text;
 }
@@ -179,7 +181,7 @@ std::vector<ReportEntry> HostFileEntries(const HostRules& rules, bool mediates) 
                                        "Landlock lets the command open only what the policy reads"},
                                       {"filesystem.write", FeatureStatus::kEnforced,
                                        "Landlock ends writing at the writable roots"}};
-  const auto add = [&entries](std::string_view feature, std::vector<std::string> folders,
+  const auto add = [&entries](std::string_view feature, const std::vector<std::string>& folders,
                               std::string_view what) {
     if (folders.empty()) return;
     entries.push_back(Narrowed(feature, absl::StrCat(Some(folders), std::string(what))));
