@@ -186,7 +186,7 @@ bool FrontConnection::RefuseHttp(int status, std::string_view text, std::string_
   return Refuse(HttpRefusalAnswer(status, text, fields));
 }
 
-bool FrontConnection::Refuse(std::string words) {
+bool FrontConnection::Refuse(const std::string& words) {
   loop_.Unwatch(client_.get(), this);
   session_.SayFarewell(std::move(client_), words);
   Leave();

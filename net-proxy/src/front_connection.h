@@ -44,7 +44,7 @@ class FrontConnection final : public IoHandler {
   bool TakeSocksRequest();
   bool Say(std::string_view bytes);
   bool RefuseHttp(int status, std::string_view text, std::string_view fields = "");
-  bool Refuse(std::string words);
+  bool Refuse(const std::string& words);
   bool GoTo(NetworkTarget target, ConnectionTerms terms);
   void Leave();
 

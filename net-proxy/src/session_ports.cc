@@ -94,7 +94,7 @@ absl::Status Session::BindPorts() {
   }
   const bool has_any_port = gateway_ports_.contains(0);
   if (has_any_port || decisions_.asks()) {
-    const absl::Status status = BindEveryPort();
+    absl::Status status = BindEveryPort();
     every_port_ = status.ok();
     if (every_port_) return absl::OkStatus();
     if (has_any_port) return status;

@@ -15,7 +15,7 @@ namespace {
 absl::Status LogSpawn(const PreparedSpawn& spawn) {
   const ExecutionContext& context = spawn.context;
   if (context.log == nullptr) return absl::OkStatus();
-  const absl::Status status =
+  absl::Status status =
       context.log->Append({"spawn",
                            context.execution_id,
                            {{"command", CommandDisplay(spawn.command)},

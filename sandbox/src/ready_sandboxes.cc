@@ -116,12 +116,12 @@ absl::Status ReadySandboxes::Prove(const Network& network) {
   absl::Status made = MakeOneLocked(network, false);
   if (!made.ok()) return made;
   absl::StatusOr<UniqueFd> pidfd = AwaitReady(waiting_.back().channel.get());
-  if (pidfd.ok()) {
-    waiting_.back().pidfd = *std::move(pidfd);
-  } else {
+  if (!pidfd.ok()) {
     waiting_.pop_back();
+    return pidfd.status();
   }
-  return pidfd.status();
+  waiting_.back().pidfd = *std::move(pidfd);
+  return absl::OkStatus();
 }
 
 void ReadySandboxes::Refill() {

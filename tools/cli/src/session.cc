@@ -139,7 +139,7 @@ class OpenSession : public Session {
     rules_were_missing_ = !options_.rules.empty() && IsMissing(options_.rules);
     auto rules = OpenSessionRules(options_, profile);
     if (!rules.ok()) return rules.status();
-    if (const auto status = CheckAudit(options_, profile); !status.ok()) return status;
+    if (auto status = CheckAudit(options_, profile); !status.ok()) return status;
     if (!options_.audit.empty()) {
       const auto audit_options = AuditOptionsOf(options_, profile);
       if (!audit_options.ok()) return audit_options.status();
