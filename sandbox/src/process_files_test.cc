@@ -27,7 +27,11 @@ class Victim {
       execlp("sleep", "sleep", "77.125", nullptr);
       _exit(1);
     }
-    while (ReadCommand().find("77.125") == std::string::npos && pid_ > 0) usleep(1000);
+    // Else the destructor would end every process there is.
+    REQUIRE(pid_ > 0);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!IsExecuted() && std::chrono::steady_clock::now() < end) usleep(1000);
+    REQUIRE(IsExecuted());
   }
   Victim(const Victim&) = delete;
   Victim& operator=(const Victim&) = delete;
@@ -42,6 +46,10 @@ class Victim {
   [[nodiscard]] std::string folder() const { return "/proc/" + std::to_string(pid_); }
 
  private:
+  [[nodiscard]] bool IsExecuted() const {
+    return ReadCommand().find("77.125") != std::string::npos;
+  }
+
   const pid_t pid_;
 };
 
