@@ -218,7 +218,7 @@ fuzz_one() { # PROGRAM SECONDS: what it finds to be of use is kept in the build 
     -artifact_prefix="$build/fuzz-found/$name-" "${corpora[@]}" >"$log" 2>&1 </dev/null; then
     echo "fuzz $name: ok, $(tail -n 1 "$log")"
   else
-    tail -n 40 "$log"
+    tail -n 40 "$log" | cut -c 1-300
     echo "fuzz $name: FAILED, the input is in $build/fuzz-found: fix it and add it to tests/fuzz/corpus/$name" >&2
     return 1
   fi
@@ -336,7 +336,7 @@ run_ci() {
   fi
   printf '\n=== in all: %s s\n' "$((SECONDS - started))"
   for name in "$said"/*; do
-    grep -hE -A 5 '^run[.]sh: |^cases: .* did not pass|[*][*][*](Failed|Timeout|Exception)|FAILED:|error:' "$name" |
+    grep -hE -A 5 '^run[.]sh: |^cases: .* did not pass|[*][*][*](Failed|Timeout|Exception)|FAILED|error:|ERROR:|^SUMMARY: ' "$name" |
       head -n 40 | sed "s/^/${name##*/}: /"
   done
   rm -rf "$said"

@@ -106,7 +106,8 @@ ClientInspector::Verdict ClientInspector::Feed(std::string_view bytes, std::stri
 }
 
 void ClientInspector::Decide() {
-  const std::string_view bytes = held_;
+  // No more than a head may have, so that it does not matter how the bytes come.
+  const std::string_view bytes = std::string_view(held_).substr(0, rules_.max_head_bytes);
   if (ByteAt(bytes, 0) == kRecordHandshake) {
     if (bytes.size() >= 2) kind_ = ByteAt(bytes, 1) == 3 ? Kind::kTls : Kind::kOther;
     return;

@@ -138,6 +138,38 @@ TEST_CASE("what is for another host stops before the head that says so") {
   }
 }
 
+TEST_CASE("what is longer than a limit is refused however it is cut") {
+  const std::string head = "GET / HTTP/1.1\r\nHost: a.test\r\n";
+  const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
+  const std::string large(Rules().max_head_bytes, 'x');
+  struct Row {
+    const char* what;
+    std::string text;
+    Verdict expected;
+  };
+  const Row rows[] = {
+      {"a chunk's line at its limit", chunked + "0;" + std::string(253, 'x') + "\r\n\r\n",
+       Verdict::kRefuse},
+      {"a chunk's line below it", chunked + "0;" + std::string(252, 'x') + "\r\n\r\n",
+       Verdict::kGoOn},
+      {"a trailer", chunked + "0\r\nX: " + large + "\r\n\r\n", Verdict::kRefuse},
+      {"a field", head + "X: " + large + "\r\n\r\n", Verdict::kRefuse},
+      {"a first line", "GET /" + large + " HTTP/1.1\r\nHost: a.test\r\n\r\n", Verdict::kRefuse},
+      {"a line that is no request", "hello " + large + "\r\n", Verdict::kRefuse},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    const Run whole = Feed(row.text, row.text.size());
+    CHECK(whole.verdict == row.expected);
+    for (const std::size_t piece : {1U, 7U, 4096U}) {
+      const Run cut = Feed(row.text, piece);
+      CHECK(cut.verdict == row.expected);
+      CHECK(cut.out == whole.out);
+      CHECK(cut.refusal.reason == whole.refusal.reason);
+    }
+  }
+}
+
 TEST_CASE("refusals are in the client's own protocol") {
   CHECK(Feed(kOther, 999).refusal.answer.starts_with("HTTP/1.1 403"));
   CHECK(Feed(kOther, 999).refusal.answer.find("--net b.test:80") != std::string::npos);

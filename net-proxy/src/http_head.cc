@@ -202,7 +202,8 @@ HttpHeadResult ParseHttpHead(std::string_view bytes, std::size_t max_bytes, std:
   HttpHeadResult result;
   const std::size_t start = SkipEmptyLines(bytes);
   Problem problem;
-  const std::size_t end = FindEnd(bytes, start, scanned, problem);
+  // What stands behind the limit is not looked at, so it does not matter how the bytes come.
+  const std::size_t end = FindEnd(bytes.substr(0, max_bytes), start, scanned, problem);
   if (!problem.any() && end == 0) {
     result.state = bytes.size() < max_bytes ? HttpHeadResult::State::kNeedMore
                                             : HttpHeadResult::State::kMalformed;

@@ -83,9 +83,9 @@ HttpRequests::Step HttpRequests::NextLine(std::string_view bytes) {
   const std::size_t end = bytes.find('\n');
   Step step;
   step.event = Event::kNeedMore;
-  if (end == std::string_view::npos) {
-    return bytes.size() < limit ? step : Fail("a line of a chunked body is too long");
-  }
+  // The same for a line that comes whole and one that comes byte by byte.
+  if (std::min(end, bytes.size()) >= limit) return Fail("a line of a chunked body is too long");
+  if (end == std::string_view::npos) return step;
   if (end == 0 || bytes[end - 1] != '\r') return Fail("a chunked body has a lone LF");
   step = TakeLine(bytes.substr(0, end - 1));
   step.size = end + 1;
@@ -128,7 +128,7 @@ HttpSwitch::Answer HttpSwitch::Feed(std::string_view bytes) {
     const std::size_t end = head_.find("\r\n\r\n");
     const bool is_http =
         std::string_view("HTTP/1.").substr(0, head_.size()) == std::string_view(head_).substr(0, 7);
-    if (!is_http || head_.size() > kMaxResponseHeadBytes) return Answer::kNo;
+    if (!is_http || std::min(end, head_.size()) > kMaxResponseHeadBytes) return Answer::kNo;
     if (end == std::string::npos) return Answer::kNeedMore;
     // "HTTP/1.1 101 ...": of the interim answers only 101 is a last one.
     const std::string_view code = std::string_view(head_).substr(8, 4);

@@ -21,7 +21,7 @@ Run Feed(std::string_view bytes, std::size_t piece, bool is_forward) {
   cordon::internal::egress::InspectorRules rules;
   rules.host = "a.test";
   rules.port = 80;
-  rules.max_head_bytes = 4096;
+  rules.max_head_bytes = 300;  // So that short inputs reach it.
   rules.is_forward = is_forward;
   ClientInspector inspector(rules);
   Run run;
