@@ -305,12 +305,11 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   use.tracing = parts.profile.Settings().ack_tracing.given();
   use.nested_namespaces = parts.profile.Settings().ack_nested_namespaces.given();
   parts.is_led = on_host && wants_egress && has_egress;
-  use.led_connections = parts.is_led;
+  use.led_connections = on_host && !use.network;
   absl::StatusOr<std::string> seccomp = CompileSeccompProgram(use);
   if (!seccomp.ok()) return seccomp.status();
   parts.seccomp_program = *std::move(seccomp);
-  // On the host no socket can be made in the first place, unless the observer connects it.
-  parts.observed.connects = parts.is_led || (!on_host && !use.network);
+  parts.observed.connects = !use.network && (!on_host || why_not_mediated.empty());
   parts.observed.paths = parts.options.explain_paths;
   parts.observed.metadata = use.mediated_metadata;
   parts.observed.names = use.mediated_metadata;

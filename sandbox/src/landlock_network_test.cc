@@ -391,13 +391,5 @@ TEST_CASE("where commands cannot be looked into they have no proxy, and the reas
   }
 }
 
-TEST_CASE("without a proxy that serves it the landlock tier still makes no socket") {
-  NEEDS_LEADING_LANDLOCK();
-  LedFixture fixture;
-  fixture.config.network_targets.clear();
-  CHECK(fixture.Python("import socket\ntry:\n  socket.socket()\nexcept OSError as e:\n"
-                       "  print(e.errno)\n") == "13\n");
-}
-
 }  // namespace
 }  // namespace cordon::internal::testing

@@ -46,7 +46,10 @@ ReportEntry NetworkEntry(bool open, bool is_led) {
             "Landlock refuses every connection; the supervisor connects to the command's own proxy "
             "and to nothing else, and that reaches the targets by name and port"};
   }
-  return {"network", FeatureStatus::kEnforced, "no socket can be made, not even for the loopback"};
+  return {
+      "network", FeatureStatus::kEnforced,
+      "Landlock refuses every connection, also to the loopback; no sockets but those of TCP can "
+      "be made, and none of them can listen"};
 }
 
 ReportEntry Narrowed(std::string_view feature, std::string_view detail) {

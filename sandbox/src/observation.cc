@@ -92,7 +92,8 @@ CallAnswer Observation::OnConnect(const Caller& caller) {
   const int place = is_send ? 4 : 1;
   const ObservedAddress address =
       ReadObservedAddress(caller, caller.argument(place), caller.argument(place + 1));
-  if (inputs_.front_port != 0) return OnConnectOnHost(caller, address);
+  const bool is_closed = inputs_.profile.Settings().network != Access::kAllow;
+  if (inputs_.on_host && is_closed) return OnConnectOnHost(caller, address);
   switch (address.kind) {
     case ObservedAddress::Kind::kNone:
       return {};
@@ -102,7 +103,7 @@ CallAnswer Observation::OnConnect(const Caller& caller) {
     case ObservedAddress::Kind::kInternet:
       break;
   }
-  if (inputs_.profile.Settings().network == Access::kAllow || address.is_inside) return {};
+  if (!is_closed || address.is_inside) return {};
   // A datagram goes nowhere either, but getaddrinfo(3) connects such sockets only to sort
   // addresses.
   if (caller.SocketType(caller.number(0)) != SOCK_STREAM || !caller.IsWaiting()) return {};
@@ -115,8 +116,13 @@ CallAnswer Observation::OnConnect(const Caller& caller) {
 CallAnswer Observation::OnConnectOnHost(const Caller& caller, const ObservedAddress& address) {
   constexpr CallAnswer kRefused = {false, EACCES};
   if (address.kind != ObservedAddress::Kind::kInternet) return kRefused;
-  if (address.loopback_port != inputs_.front_port) {
-    if (!address.is_inside) OnDirectConnect(address.text);
+  if (inputs_.front_port == 0 || address.loopback_port != inputs_.front_port) {
+    if (address.is_inside) return kRefused;
+    if (inputs_.front_port == 0) {
+      OnInternetAddress(address.text);
+    } else {
+      OnDirectConnect(address.text);
+    }
     return kRefused;
   }
   const UniqueFd socket = caller.CopyDescriptor(caller.number(0));
