@@ -101,10 +101,16 @@ OpenedNode MetadataMediator::Open(const Caller& caller, const MetadataRequest& r
   return OpenPath(JoinPath(from, request.path), request.follow);
 }
 
+// What protected patterns name is looked for before the command starts. What has such a name since,
+// as in a repository that it made, Landlock lets it write, and the report names it.
+bool MetadataMediator::MayBeWritten(const std::string& path) const {
+  return places_->MayChange(path, /*is_new=*/true);
+}
+
 OpenedNode MetadataMediator::OpenPath(const std::string& path, bool follow) {
   const std::string plain = plain_.WithoutLinks(path, follow);
   // Whether there is something outside of the writable places is not said.
-  if (plain.empty() || !places_->Has(plain)) return Failed(EPERM);
+  if (plain.empty() || !MayBeWritten(plain)) return Failed(EPERM);
   OpenedNode object = OpenPlain(plain);
   if (object.error_number == ELOOP) object.error_number = EPERM;  // Exchanged meanwhile.
   return object;
@@ -112,7 +118,7 @@ OpenedNode MetadataMediator::OpenPath(const std::string& path, bool follow) {
 
 int MetadataMediator::Change(const Caller& caller, int object, const MetadataRequest& request) {
   const std::string place = PlaceOf(object);
-  if (place.empty() || !plain_.IsLocal(place) || !places_->Has(place)) return EPERM;
+  if (place.empty() || !plain_.IsLocal(place) || !MayBeWritten(place)) return EPERM;
   struct stat status = {};
   if (fstat(object, &status) != 0 || !IsChangeable(status)) return EPERM;
   // What this program may do as another user than the caller's is not the caller's to have.

@@ -35,6 +35,7 @@ class MetadataMediator final : public CallHandler {
   [[nodiscard]] int Perform(const Caller& caller);
   [[nodiscard]] OpenedNode Open(const Caller& caller, const MetadataRequest& request);
   [[nodiscard]] OpenedNode OpenPath(const std::string& path, bool follow);
+  [[nodiscard]] bool MayBeWritten(const std::string& path) const;
   [[nodiscard]] int Change(const Caller& caller, int object, const MetadataRequest& request);
 
   const std::shared_ptr<const WritablePlaces> places_;

@@ -252,5 +252,29 @@ TEST_CASE("git works at the top of a repository in the landlock tier") {
   CHECK_FALSE(Exists(fixture.workspace() + "/.git/hooks/pre-commit"));
 }
 
+// git finds out by chmod(2) whether modes mean anything, and remembers it.
+TEST_CASE(
+    "a new repository of the landlock tier knows modes, and one that was there keeps its own") {
+  NEED_ON_HOST();
+  if (!Exists("/usr/bin/git")) CORDON_SKIP("git", "there is no git");
+  Repository repository;
+  REQUIRE(chmod(repository.at(".git/hooks/sample").c_str(), 0644) == 0);
+  REQUIRE(chmod(repository.at(".git/config").c_str(), 0644) == 0);
+  const RunResult result = repository.Shell(
+      "set -e; git init -q new; git -C new config core.filemode; git init -q src/new; "
+      "git -C src/new config core.filemode; chmod 755 new/.git/hooks; "
+      "for f in .git/hooks/sample .git/config; do "
+      "if chmod 755 $f || touch -d 2001-01-01 $f; then exit 7; fi; done 2>/dev/null");
+  INFO(result.standard_error.head);
+  CHECK(result.outcome.code == 0);
+  CHECK(result.standard_output.head == "true\ntrue\n");
+  for (const char* file : {".git/hooks/sample", ".git/config"}) {
+    struct stat status = {};
+    REQUIRE(stat(repository.at(file).c_str(), &status) == 0);
+    CHECK((status.st_mode & 07777) == 0644);
+  }
+  repository.CheckUnharmed();
+}
+
 }  // namespace
 }  // namespace cordon::internal

@@ -258,4 +258,11 @@ int Main(double seconds) {
 }  // namespace
 }  // namespace cordon::bench
 
-int main(int argc, char** argv) { return cordon::bench::Main(argc > 1 ? std::atof(argv[1]) : 2.0); }
+int main(int argc, char** argv) {
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 2.0;
+  if (argc > 2 || !(seconds > 0 && seconds <= 600)) {
+    std::fprintf(stderr, "usage: bench_egress [SECONDS-PER-FIGURE]    (up to 600; default 2)\n");
+    return 2;
+  }
+  return cordon::bench::Main(seconds);
+}
