@@ -17,18 +17,19 @@ constexpr std::chrono::milliseconds kStreamTimeout{10'000};
 
 }  // namespace
 
+DnsServer::DnsServer(EventLoop& loop, Answer answer) : loop_(loop), answer_(std::move(answer)) {}
+
 DnsServer::DnsServer(EventLoop& loop, UniqueFd datagrams, UniqueFd streams, Answer answer)
-    : loop_(loop),
-      answer_(std::move(answer)),
-      listener_(
-          loop, std::move(streams), [this] { return streams_.size() < kMaxStreams; },
-          [this](UniqueFd fd) { Accept(std::move(fd)); }) {
+    : DnsServer(loop, std::move(answer)) {
+  listener_ = std::make_unique<Listener>(
+      loop, std::move(streams), [this] { return streams_.size() < kMaxStreams; },
+      [this](UniqueFd fd) { Accept(std::move(fd)); });
   datagrams_.server = this;
   datagrams_.fd = std::move(datagrams);
 }
 
 DnsServer::~DnsServer() {
-  loop_.Unwatch(datagrams_.fd.get(), &datagrams_);
+  if (datagrams_.fd.valid()) loop_.Unwatch(datagrams_.fd.get(), &datagrams_);
   for (auto& [stream, owned] : streams_) {
     loop_.Cancel(stream->deadline);
     loop_.Unwatch(stream->fd.get(), stream);
@@ -36,7 +37,12 @@ DnsServer::~DnsServer() {
 }
 
 bool DnsServer::Start() {
-  return loop_.Watch(datagrams_.fd.get(), EPOLLIN, &datagrams_) && listener_.Start();
+  if (listener_ == nullptr) return true;
+  return loop_.Watch(datagrams_.fd.get(), EPOLLIN, &datagrams_) && listener_->Start();
+}
+
+void DnsServer::Serve(UniqueFd stream) {
+  if (streams_.size() < kMaxGivenStreams) Accept(std::move(stream));
 }
 
 void DnsServer::Datagrams::OnIo(std::uint32_t /*events*/) {
@@ -75,7 +81,7 @@ void DnsServer::Close(Stream* stream) {
   stream->fd.Reset();
   loop_.Retire(std::move(found->second));
   streams_.erase(found);
-  listener_.Resume();
+  if (listener_ != nullptr) listener_->Resume();
 }
 
 void DnsServer::Stream::OnIo(std::uint32_t /*events*/) {

@@ -21,12 +21,17 @@ class DnsServer {
   // The answer to one message; empty when there is none to give.
   using Answer = std::function<std::string(std::string_view)>;
 
+  // Without sockets of its own: it answers in streams that it is given.
+  DnsServer(EventLoop& loop, Answer answer);
   DnsServer(EventLoop& loop, UniqueFd datagrams, UniqueFd streams, Answer answer);
   ~DnsServer();
   DnsServer(const DnsServer&) = delete;
   DnsServer& operator=(const DnsServer&) = delete;
 
   [[nodiscard]] bool Start();
+
+  // Answers in a stream that was accepted elsewhere; closes it when there are too many.
+  void Serve(UniqueFd stream);
 
  private:
   struct Datagrams final : IoHandler {
@@ -47,11 +52,12 @@ class DnsServer {
   void Accept(UniqueFd fd);
   void Close(Stream* stream);
 
-  static constexpr std::size_t kMaxStreams = 32;
+  static constexpr std::size_t kMaxStreams = 32;  // Others wait at the listener.
+  static constexpr std::size_t kMaxGivenStreams = 256;
   EventLoop& loop_;
   Answer answer_;
   Datagrams datagrams_;
-  Listener listener_;
+  std::unique_ptr<Listener> listener_;
   std::unordered_map<Stream*, std::unique_ptr<Stream>> streams_;
 };
 

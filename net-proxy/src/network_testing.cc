@@ -308,7 +308,9 @@ void ServeEcho(const TestStream& stream) {
   stream.EndWriting();
 }
 
-std::string Resolve(SandboxNetwork& network, std::string_view name, std::uint16_t type) {
+namespace {
+
+std::string QueryFor(std::string_view name, std::uint16_t type) {
   std::string query("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00", 12);
   while (!name.empty()) {
     const std::size_t dot = std::min(name.find('.'), name.size());
@@ -319,7 +321,22 @@ std::string Resolve(SandboxNetwork& network, std::string_view name, std::uint16_
   query.push_back('\0');
   query.push_back(static_cast<char>(type >> 8));
   query.push_back(static_cast<char>(type & 0xff));
-  query += std::string("\0\1", 2);
+  return query + std::string("\0\1", 2);
+}
+
+std::string AnswerText(const std::string& answer, const std::string& query, std::uint16_t type) {
+  if (answer.size() < query.size()) return "no answer";
+  if (answer[7] == 0) return "code " + std::to_string(answer[3] & 0xf);
+  IpAddress address;
+  address.is_v6 = type == kDnsTypeAaaa;
+  std::memcpy(address.bytes.data(), answer.data() + query.size() + 12, address.is_v6 ? 16 : 4);
+  return address.Text();
+}
+
+}  // namespace
+
+std::string Resolve(SandboxNetwork& network, std::string_view name, std::uint16_t type) {
+  const std::string query = QueryFor(name, type);
   absl::StatusOr<UniqueFd> fd =
       network.MakeSocket(SandboxNetwork::Side::kSandbox, AF_INET, SOCK_DGRAM);
   if (!fd.ok()) return "no socket";
@@ -329,13 +346,17 @@ std::string Resolve(SandboxNetwork& network, std::string_view name, std::uint16_
   if (send(socket.fd(), query.data(), query.size(), 0) < 0) return "not sent";
   char bytes[1500];
   const ssize_t size = recv(socket.fd(), bytes, sizeof bytes, 0);
-  if (size < static_cast<ssize_t>(query.size())) return "no answer";
-  const std::string answer(bytes, static_cast<std::size_t>(size));
-  if (answer[7] == 0) return "code " + std::to_string(answer[3] & 0xf);
-  IpAddress address;
-  address.is_v6 = type == kDnsTypeAaaa;
-  std::memcpy(address.bytes.data(), answer.data() + query.size() + 12, address.is_v6 ? 16 : 4);
-  return address.Text();
+  if (size < 0) return "no answer";
+  return AnswerText(std::string(bytes, static_cast<std::size_t>(size)), query, type);
+}
+
+std::string Resolve(const TestStream& stream, std::string_view name, std::uint16_t type) {
+  const std::string query = QueryFor(name, type);
+  (void)stream.Write(std::string{'\0', static_cast<char>(query.size())} + query);
+  const std::string size = stream.Read(2);
+  if (size.size() != 2) return "no answer";
+  const auto bytes = static_cast<std::size_t>(static_cast<unsigned char>(size[1]));
+  return AnswerText(stream.Read(bytes), query, type);
 }
 
 bool Eventually(const std::function<bool()>& condition) {

@@ -90,6 +90,8 @@ void ServeEcho(const TestStream& stream);
 
 // One question to the resolver of `network`: the first address, or "code N" without one.
 std::string Resolve(SandboxNetwork& network, std::string_view name, std::uint16_t type = 1);
+// The same of a resolver that a stream leads to.
+std::string Resolve(const TestStream& stream, std::string_view name, std::uint16_t type);
 
 // Waits up to five seconds for `condition`.
 bool Eventually(const std::function<bool()>& condition);

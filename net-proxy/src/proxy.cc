@@ -1,6 +1,7 @@
 #include "cordon/net-proxy/proxy.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -14,15 +15,14 @@ namespace cordon {
 namespace internal::egress {
 namespace {
 
-class ServedSession final : public EgressFront {
+// What all ways out have in common.
+template <typename Base>
+class Served : public Base {
  public:
-  ServedSession(std::shared_ptr<Core> core, std::unique_ptr<Session> session,
-                std::shared_ptr<SessionRecord> record, std::uint16_t port = 0)
-      : core_(std::move(core)),
-        session_(std::move(session)),
-        record_(std::move(record)),
-        port_(port) {}
-  ~ServedSession() override {
+  Served(std::shared_ptr<Core> core, std::unique_ptr<Session> session,
+         std::shared_ptr<SessionRecord> record)
+      : core_(std::move(core)), session_(std::move(session)), record_(std::move(record)) {}
+  ~Served() override {
     core_->loop->RunAndWait([this] { session_.reset(); });
   }
 
@@ -43,14 +43,61 @@ class ServedSession final : public EgressFront {
     core_->loop->RunAndWait([&] { session_->Revoke(target); });
     return absl::OkStatus();
   }
-  [[nodiscard]] std::uint16_t port() const override { return port_; }
+
+ protected:
+  [[nodiscard]] EventLoop& loop() { return *core_->loop; }
+  [[nodiscard]] Session& session() { return *session_; }
 
  private:
   std::shared_ptr<Core> core_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<Session> session_;  // The loop's.
   std::shared_ptr<SessionRecord> record_;
-  std::uint16_t port_;
 };
+
+class ServedSession final : public Served<EgressSession> {
+ public:
+  using Served::Served;
+};
+
+class ServedFront final : public Served<EgressFront> {
+ public:
+  ServedFront(std::shared_ptr<Core> core, std::unique_ptr<Session> session,
+              std::shared_ptr<SessionRecord> record, std::uint16_t port)
+      : Served(std::move(core), std::move(session), std::move(record)), port_(port) {}
+  [[nodiscard]] std::uint16_t port() const override { return port_; }
+
+ private:
+  const std::uint16_t port_;
+};
+
+class ServedDoor final : public Served<EgressDoor> {
+ public:
+  ServedDoor(std::shared_ptr<Core> core, std::unique_ptr<Session> session,
+             std::shared_ptr<SessionRecord> record, std::uint16_t port)
+      : Served(std::move(core), std::move(session), std::move(record)), port_(port) {}
+  [[nodiscard]] std::uint16_t port() const override { return port_; }
+
+  [[nodiscard]] int Expect(std::uint16_t source_port, const std::string& address,
+                           std::uint16_t port) override {
+    const std::optional<IpAddress> ip = IpAddress::Parse(address);
+    if (!ip.has_value()) return EADDRNOTAVAIL;
+    int error = 0;
+    loop().RunAndWait([&] { error = session().Expect(source_port, {*ip, port}); });
+    return error;
+  }
+  void Forget(std::uint16_t source_port) override {
+    loop().RunAndWait([&] { session().Forget(source_port); });
+  }
+
+ private:
+  const std::uint16_t port_;
+};
+
+absl::Status CheckHasNoPorts(const EgressPlan& plan, std::string_view what) {
+  if (plan.host_ports.empty() && plan.publish_ports.empty()) return absl::OkStatus();
+  return MakeError(ErrorCode::kInvalidOption,
+                   absl::StrFormat("%s has no ports of the host and publishes none", what));
+}
 
 class Proxy final : public NetProxy {
  public:
@@ -72,10 +119,8 @@ class Proxy final : public NetProxy {
 
   absl::StatusOr<std::unique_ptr<EgressFront>> ServeFront(EgressPlan plan,
                                                           EgressFrontOptions options) override {
-    if (!plan.host_ports.empty() || !plan.publish_ports.empty()) {
-      return MakeError(ErrorCode::kInvalidOption,
-                       "an explicit proxy has no ports of the host and publishes none");
-    }
+    absl::Status status = CheckHasNoPorts(plan, "an explicit proxy");
+    if (!status.ok()) return status;
     const std::optional<IpAddress> ip = IpAddress::Parse(options.address);
     if (!ip.has_value()) {
       return MakeError(ErrorCode::kInvalidTarget,
@@ -85,8 +130,18 @@ class Proxy final : public NetProxy {
     auto session = std::make_unique<Session>(*core_, std::move(plan), nullptr, record);
     const absl::StatusOr<std::uint16_t> port =
         session->BindFront({*ip, options.port}, options.credential);
-    if (absl::Status status = Open(port.status(), session); !status.ok()) return status;
-    return std::make_unique<ServedSession>(core_, std::move(session), std::move(record), *port);
+    if (status = Open(port.status(), session); !status.ok()) return status;
+    return std::make_unique<ServedFront>(core_, std::move(session), std::move(record), *port);
+  }
+
+  absl::StatusOr<std::unique_ptr<EgressDoor>> ServeDoor(EgressPlan plan) override {
+    absl::Status status = CheckHasNoPorts(plan, "a command without a network");
+    if (!status.ok()) return status;
+    auto record = std::make_shared<SessionRecord>();
+    auto session = std::make_unique<Session>(*core_, std::move(plan), nullptr, record);
+    const absl::StatusOr<std::uint16_t> port = session->BindDoor();
+    if (status = Open(port.status(), session); !status.ok()) return status;
+    return std::make_unique<ServedDoor>(core_, std::move(session), std::move(record), *port);
   }
 
  private:

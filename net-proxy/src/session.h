@@ -20,6 +20,7 @@
 #include "dns_message.h"
 #include "dns_server.h"
 #include "event_loop.h"
+#include "expected_connections.h"
 #include "farewell.h"
 #include "front_connection.h"
 #include "listener.h"
@@ -43,6 +44,11 @@ class Session {
   // Instead of `Bind`, where there is no network: an explicit front at `local`.
   [[nodiscard]] absl::StatusOr<std::uint16_t> BindFront(const Endpoint& local,
                                                         std::string_view credential);
+  // Instead of `Bind`: a door (`EgressDoor`) at the host's loopback.
+  [[nodiscard]] absl::StatusOr<std::uint16_t> BindDoor();
+  // For a door: see `EgressDoor`.
+  [[nodiscard]] int Expect(std::uint16_t source_port, const Endpoint& to);
+  void Forget(std::uint16_t source_port) { expected_.Remove(source_port); }
   // Starts to accept.
   [[nodiscard]] absl::Status Open();
 
@@ -99,6 +105,8 @@ class Session {
               ConnectionTerms terms = {});
   void ResumeListeners(bool was_full);
   void AcceptInGateway(UniqueFd client);
+  void AcceptAtDoor(UniqueFd client);
+  [[nodiscard]] bool IsResolver(const Endpoint& to) const;
   [[nodiscard]] NetworkTarget TargetAt(const Endpoint& local) const;
   [[nodiscard]] bool IsFull() const;
   [[nodiscard]] std::string AnswerDns(std::string_view message);
@@ -123,6 +131,7 @@ class Session {
   std::unordered_map<FrontConnection*, std::unique_ptr<FrontConnection>> fronts_;
   std::unordered_map<Farewell*, std::unique_ptr<Farewell>> farewells_;
   Credential credential_{""};
+  ExpectedConnections expected_;  // Of a door.
   std::map<NetworkTarget, Question> questions_;
   EventLoop::TimerId review_ = EventLoop::kNoTimer;
   std::shared_ptr<Session*> self_;  // So that a late answer finds out that nobody is here.

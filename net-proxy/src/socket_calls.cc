@@ -77,6 +77,12 @@ Endpoint LocalEndpoint(int fd) {
   return FromSocketAddress(address);
 }
 
+Endpoint PeerEndpoint(int fd) {
+  SocketAddress address;
+  if (getpeername(fd, address.get(), &address.size) != 0) return {};
+  return FromSocketAddress(address);
+}
+
 void SetNoDelay(int fd) { SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1); }
 
 void SetKeepAlive(int fd) { SetOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1); }

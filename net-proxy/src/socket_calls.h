@@ -35,6 +35,8 @@ namespace cordon::internal::egress {
 
 // The address that a connection was made to.
 [[nodiscard]] Endpoint LocalEndpoint(int fd);
+// The address that it was made from.
+[[nodiscard]] Endpoint PeerEndpoint(int fd);
 
 void SetNoDelay(int fd);
 void SetKeepAlive(int fd);

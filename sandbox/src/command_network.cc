@@ -45,12 +45,10 @@ std::vector<Denial> Since(const std::vector<Denial>& before, std::vector<Denial>
   return now;
 }
 
-// Those that programs look at. Most read only one spelling; SOCKS, which some do not understand, is
-// in none.
-constexpr std::string_view kProxyVariables[] = {"ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY",
-                                                "all_proxy", "https_proxy", "http_proxy"};
-// Would send programs past it, where nothing is.
-constexpr std::string_view kExceptions[] = {"NO_PROXY", "no_proxy"};
+// Names are asked for over TCP, since there are no datagrams, and of one resolver however many the
+// host has (resolv.conf(5)).
+constexpr std::string_view kResolverVariable = "RES_OPTIONS=";
+constexpr std::string_view kResolverOptions = "use-vc attempts:1 timeout:2";
 
 std::string Texts(const std::vector<NetworkTarget>& targets) {
   return absl::StrJoin(targets, ", ", [](std::string* out, const NetworkTarget& target) {
@@ -72,31 +70,24 @@ CommandNetwork::CommandNetwork(std::shared_ptr<SharedNetwork> shared)
   if (shared_->session != nullptr) refused_before_ = shared_->session->Denials();
 }
 
-CommandNetwork::CommandNetwork(std::unique_ptr<EgressFront> front, std::string_view credential)
-    : is_pooled_(false),
-      session_(nullptr),
-      front_port_(front->port()),
-      proxy_(absl::StrCat("http://", std::string(credential), "@127.0.0.1:", front_port_)) {
-  session_ = std::move(front);
-}
-
+// What the profile passes on has the last word, but for use-vc, which nothing takes back.
 void CommandNetwork::AddVariables(std::vector<std::string>& environment) const {
-  if (proxy_.empty()) return;
-  std::erase_if(environment, [](const std::string& entry) {
-    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
-    const auto is_it = [name](std::string_view other) { return name == other; };
-    return std::any_of(std::begin(kProxyVariables), std::end(kProxyVariables), is_it) ||
-           std::any_of(std::begin(kExceptions), std::end(kExceptions), is_it);
-  });
-  for (const std::string_view name : kProxyVariables) {
-    environment.push_back(absl::StrCat(std::string(name), "=", proxy_));
+  if (door_ == nullptr) return;
+  for (std::string& entry : environment) {
+    if (!entry.starts_with(kResolverVariable)) continue;
+    entry = absl::StrCat(std::string(kResolverVariable), std::string(kResolverOptions), " ",
+                         entry.substr(kResolverVariable.size()));
+    return;
   }
-  environment.emplace_back("NODE_USE_ENV_PROXY=1");  // Node reads them only when told to.
+  environment.push_back(
+      absl::StrCat(std::string(kResolverVariable), std::string(kResolverOptions)));
 }
 
 CommandNetwork::Summary CommandNetwork::Finish() {
   Summary summary;
-  const EgressSession* session = shared_ != nullptr ? shared_->session.get() : session_.get();
+  const EgressSession* const session = shared_ != nullptr ? shared_->session.get()
+                                       : door_ != nullptr ? door_.get()
+                                                          : session_.get();
   if (session != nullptr) {
     summary.approved = session->Approved();
     summary.denials = Since(refused_before_, session->Denials());
@@ -109,6 +100,7 @@ CommandNetwork::Summary CommandNetwork::Finish() {
     }
   }
   session_.reset();
+  door_.reset();
   if (is_pooled_) pool_->GiveBack(std::move(network_));
   network_.reset();
   return summary;
@@ -169,7 +161,7 @@ absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::Open(
   EgressPlan plan = plan_;
   plan.execution_id = execution_id;
   plan.targets.insert(plan.targets.end(), granted.begin(), granted.end());
-  if (kind_ == NetworkKind::kFront) return OpenFront(std::move(plan));
+  if (kind_ == NetworkKind::kDoor) return OpenDoor(std::move(plan));
   // A network in which something was reachable by a grant is no other command's.
   const bool is_pooled = granted.empty() && kind_ == NetworkKind::kEach;
   absl::StatusOr<std::shared_ptr<NetworkNamespaces>> network =
@@ -181,12 +173,10 @@ absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::Open(
                                           *std::move(session));
 }
 
-absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::OpenFront(EgressPlan plan) {
-  EgressFrontOptions options;
-  options.credential = absl::StrCat("cordon:", RandomId());
-  absl::StatusOr<std::unique_ptr<EgressFront>> front = proxy_->ServeFront(std::move(plan), options);
-  if (!front.ok()) return front.status();
-  return std::make_unique<CommandNetwork>(*std::move(front), options.credential);
+absl::StatusOr<std::unique_ptr<CommandNetwork>> CommandNetworks::OpenDoor(EgressPlan plan) {
+  absl::StatusOr<std::unique_ptr<EgressDoor>> door = proxy_->ServeDoor(std::move(plan));
+  if (!door.ok()) return door.status();
+  return std::make_unique<CommandNetwork>(*std::move(door));
 }
 
 }  // namespace cordon::internal

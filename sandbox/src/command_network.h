@@ -1,5 +1,5 @@
 // The network of one command: a network of the executor's while the command has it, and the proxy's
-// session that serves it. In the landlock tier, where it has none, an explicit proxy of its own.
+// session that serves it. In the landlock tier, where it has none, a door to the proxy.
 
 #ifndef CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
 #define CORDON_SANDBOX_SRC_COMMAND_NETWORK_H_
@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,15 +41,15 @@ class CommandNetwork {
         network_(std::move(network)),
         session_(std::move(session)) {}
   explicit CommandNetwork(std::shared_ptr<SharedNetwork> shared);
-  // `credential` is what `front` asks of its clients.
-  CommandNetwork(std::unique_ptr<EgressFront> front, std::string_view credential);
+  explicit CommandNetwork(std::unique_ptr<EgressDoor> door)
+      : is_pooled_(false), door_(std::move(door)) {}
 
   // To start the command in; null when it has none.
   [[nodiscard]] const std::shared_ptr<NetworkNamespaces>& network() const { return network_; }
 
-  // Of the command's own proxy at the host's 127.0.0.1; 0 when it has none.
-  [[nodiscard]] std::uint16_t front_port() const { return front_port_; }
-  // Puts the variables by which programs find that proxy in the place of others.
+  // Where the command's sockets are to be connected; null when it has a network, or this is over.
+  [[nodiscard]] const std::shared_ptr<EgressDoor>& door() const { return door_; }
+  // What programs need to know in such a network.
   void AddVariables(std::vector<std::string>& environment) const;
 
   struct Summary {
@@ -69,14 +68,13 @@ class CommandNetwork {
   std::unique_ptr<EgressSession> session_;  // Ends before the network.
   const std::shared_ptr<SharedNetwork> shared_;
   std::vector<Denial> refused_before_;  // In the shared network.
-  const std::uint16_t front_port_ = 0;
-  const std::string proxy_;  // Its URL; empty without.
+  std::shared_ptr<EgressDoor> door_;
 };
 
 enum class NetworkKind : std::uint8_t {
   kEach,    // Each command has one.
   kShared,  // Those of an executor share one.
-  kFront,   // None, but a proxy that programs are told about.
+  kDoor,    // None, but a door to the proxy.
 };
 
 // Opens the networks of one executor's commands. Safe from any thread.
@@ -109,7 +107,7 @@ class CommandNetworks {
   void Close();
 
  private:
-  [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> OpenFront(EgressPlan plan);
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> OpenDoor(EgressPlan plan);
 
   EgressPlan plan_;  // The profile's own.
   const std::shared_ptr<EgressProxy> proxy_;

@@ -164,7 +164,7 @@ void Execution::ObserveLocked(const SpawnEvent& event, UniqueFd listener) {
     GiveUpLocked(Step::kSeccomp, error);
   }
   unobserved_ = UnobservedEntry(error);
-  const bool is_led = context_.network != nullptr && context_.network->front_port() != 0;
+  const bool is_led = context_.network != nullptr && context_.network->door() != nullptr;
   if (is_led) absl::StrAppend(&unobserved_->detail, "; and no target can be reached");
 }
 

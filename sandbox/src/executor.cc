@@ -42,7 +42,7 @@ std::string ListingFolder(const ScratchFolders& folders) {
 std::unique_ptr<CommandNetworks> NetworksOf(const SandboxExecutor::Parts& parts) {
   if (parts.egress == nullptr && !parts.share_network) return nullptr;
   NetworkKind kind = parts.share_network ? NetworkKind::kShared : NetworkKind::kEach;
-  if (parts.plan_inputs.tier == Tier::kLandlock) kind = NetworkKind::kFront;
+  if (parts.plan_inputs.tier == Tier::kLandlock) kind = NetworkKind::kDoor;
   return std::make_unique<CommandNetworks>(parts.plan_inputs.profile, parts.launcher, parts.egress,
                                            kind);
 }
@@ -164,8 +164,7 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   if (*network != nullptr) (*network)->AddVariables(spawn.plan.environment);
   spawn.plan.working_directory = resolved->working_directory;
   spawn.paths = std::move(admission->paths);
-  Observe(*admission, *plan, *network != nullptr ? (*network)->front_port() : std::uint16_t{0},
-          spawn);
+  Observe(*admission, *plan, network->get(), spawn);
   spawn.context.execution_id = execution_id;
   spawn.context.report = parts_.report;
   AddEntries(*plan, spawn.context.report);
@@ -178,19 +177,21 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
 }
 
 void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan& plan,
-                              std::uint16_t front_port, PreparedSpawn& spawn) const {
+                              const CommandNetwork* network, PreparedSpawn& spawn) const {
   if (parts_.observer == nullptr) return;
   const PlanInputs& inputs = parts_.plan_inputs;
   ExecutionContext& context = spawn.context;
   context.observer = parts_.observer;
   if (inputs.lists_refusals) {
+    const std::shared_ptr<EgressDoor> door = network != nullptr ? network->door() : nullptr;
     context.observation = std::make_shared<Observation>(
         ObservationInputs{profile(),
                           spawn.paths,
                           admission.grants,
                           inputs.tier == Tier::kLandlock,
                           {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache},
-                          front_port,
+                          door,
+                          door != nullptr,
                           inputs.lists_paths});
   }
   const auto chain = std::make_shared<HandlerChain>();

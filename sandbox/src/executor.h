@@ -71,9 +71,8 @@ class SandboxExecutor final : public Executor {
   // Null when the network is not served.
   [[nodiscard]] absl::StatusOr<std::unique_ptr<CommandNetwork>> OpenNetwork(
       const std::string& execution_id, const CommandAdmission& admission) const;
-  // `front_port`: of the command's own proxy, in the landlock tier.
-  void Observe(const CommandAdmission& admission, const ReadyPlan& plan, std::uint16_t front_port,
-               PreparedSpawn& spawn) const;
+  void Observe(const CommandAdmission& admission, const ReadyPlan& plan,
+               const CommandNetwork* network, PreparedSpawn& spawn) const;
   [[nodiscard]] absl::StatusOr<Command> ResolveDirectory(const Command& command) const;
   [[nodiscard]] absl::Status CheckDirectory(const PathPolicy& paths,
                                             const std::string& directory) const;

@@ -48,7 +48,7 @@ struct SetParts {
   ObservedScope observed;
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;
-  bool is_led = false;  // Commands have a proxy of their own, in the landlock tier.
+  bool is_led = false;  // In the landlock tier: connections are led to the proxy.
   Variables caller_variables;
   UserIdentity user;
   std::unique_ptr<ScratchFolder> scratch;
@@ -113,8 +113,8 @@ class SandboxExecutorSet final : public ExecutorSet {
            IsServed(parts_.profile);
   }
 
-  // Where commands have no network, a proxy that they are told about.
-  [[nodiscard]] bool HasFront() const {
+  // Where commands have no network: see `EgressDoor`.
+  [[nodiscard]] bool HasDoor() const {
     return parts_.options.egress != nullptr && parts_.tier == Tier::kLandlock && parts_.is_led;
   }
 
@@ -161,7 +161,7 @@ class SandboxExecutorSet final : public ExecutorSet {
     parts.environment =
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
     parts.launcher = parts_.launcher;
-    if (HasServedNetwork() || HasFront()) parts.egress = parts_.options.egress;
+    if (HasServedNetwork() || HasDoor()) parts.egress = parts_.options.egress;
     parts.share_network = SharesNetwork();
     parts.log = parts_.options.log;
     const std::shared_ptr<GrantAuthority> authority = parts.authority;

@@ -1,154 +1,28 @@
-// The network of the landlock tier: nothing but a proxy of the command's own.
+// The network of the landlock tier: connections are led to a proxy, whatever the command asks for.
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
-#include "cordon/sdk/egress.h"
-#include "executor_testing.h"
-#include "landlock_abi.h"
 #include "landlock_report.h"
-#include "sandbox_testing.h"
-#include "support/catch.h"
+#include "led_testing.h"
 
 namespace cordon::internal::testing {
 namespace {
 
-// Accepts at an address of the host, counts, and says its name to each visitor.
-class NamedListener {
- public:
-  NamedListener(std::uint32_t address, std::uint16_t port, std::string name)
-      : name_(std::move(name)), fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in local = {};
-    local.sin_family = AF_INET;
-    local.sin_addr.s_addr = htonl(address);
-    local.sin_port = htons(port);
-    REQUIRE(bind(fd_.get(), reinterpret_cast<sockaddr*>(&local), sizeof local) == 0);
-    REQUIRE(listen(fd_.get(), 64) == 0);
-    socklen_t size = sizeof local;
-    REQUIRE(getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&local), &size) == 0);
-    port_ = ntohs(local.sin_port);
-    thread_ = std::jthread([this](const std::stop_token& stop) { Serve(stop); });
-  }
-  ~NamedListener() {
-    thread_.request_stop();
-    (void)shutdown(fd_.get(), SHUT_RDWR);
-  }
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] int visitors() const { return visitors_; }
-
- private:
-  void Serve(const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      const UniqueFd visitor(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (!visitor.valid()) continue;
-      ++visitors_;
-      (void)send(visitor.get(), name_.data(), name_.size(), MSG_NOSIGNAL);
-    }
-  }
-
-  const std::string name_;
-  UniqueFd fd_;
-  std::uint16_t port_ = 0;
-  std::atomic<int> visitors_ = 0;
-  std::jthread thread_;
-};
-
-class FrontProxy final : public EgressProxy {
- public:
-  bool HasAuthorizer() const override { return false; }
-  absl::StatusOr<std::unique_ptr<EgressSession>> Serve(EgressPlan,
-                                                       std::shared_ptr<SandboxNetwork>) override {
-    FAIL("there is no network to serve");
-    return nullptr;
-  }
-  absl::StatusOr<std::unique_ptr<EgressFront>> ServeFront(EgressPlan plan,
-                                                          EgressFrontOptions options) override {
-    const std::lock_guard lock(mutex_);
-    plans.push_back(std::move(plan));
-    credentials.push_back(options.credential);
-    return std::make_unique<Front>();
-  }
-
-  std::vector<EgressPlan> plans;
-  std::vector<std::string> credentials;
-
- private:
-  class Front final : public EgressFront {
-   public:
-    std::vector<Denial> Denials() const override {
-      return {{"network", "tcp:denied.test:443", 1, "not granted", "--net denied.test:443"}};
-    }
-    std::vector<NetworkTarget> Used() const override { return {}; }
-    std::uint16_t port() const override { return listener_.port(); }
-
-   private:
-    NamedListener listener_{INADDR_LOOPBACK, 0, "front"};
-  };
-
-  std::mutex mutex_;
-};
-
-class LedFixture : public SandboxFixture {
- public:
-  LedFixture() {
-    options.backend = Backend::kLandlock;
-    options.egress = proxy;
-    config.network_targets = {"granted.test:443"};
-  }
-  std::string Python(const std::string& text) {
-    return Shell("cat >probe.py <<'END'\n" + text + "END\npython3 probe.py").standard_output.head;
-  }
-
-  const std::shared_ptr<FrontProxy> proxy = std::make_shared<FrontProxy>();
-};
-
-#define NEEDS_LEADING_LANDLOCK()                                                      \
-  if (LandlockScopesOf(QueryLandlockAbi()) == 0) {                                    \
-    CORDON_SKIP("landlock", "this kernel has no Landlock with network and scopes");   \
-  }                                                                                   \
-  if (access("/usr/bin/python3", X_OK) != 0) CORDON_SKIP("python3", "not installed"); \
-  static_assert(true)
-
-// `Try` prints what comes of a call, or the name of the error.
-constexpr char kStart[] = R"(import errno, os, re, socket, sys, threading
-front = int(re.search(r':(\d+)$', os.environ['HTTPS_PROXY']).group(1))
-def Try(name, call):
-    try:
-        got = call()
-        print(name, got if isinstance(got, str) else 'ok')
-    except OSError as e:
-        print(name, errno.errorcode.get(e.errno, e))
-def Said(s):
-    s.settimeout(10)
-    return s.recv(100).decode()
-def Connect(host, port, family=socket.AF_INET):
-    s = socket.socket(family)
-    s.connect((host, port))
-    return Said(s)
-)";
-
-TEST_CASE("a command reaches its own proxy and nothing else, in whatever way it tries") {
+TEST_CASE("a command is led to its proxy and nowhere else, in whatever way it tries") {
   NEEDS_LEADING_LANDLOCK();
   LedFixture fixture;
   // A service of the host, one of them at the number that the proxy will not have.
-  const NamedListener host(INADDR_LOOPBACK, 0, "host");
+  const TalkingListener host("host");
   const std::string port = std::to_string(host.port());
   const std::string said = fixture.Python(std::string(kStart) + "host = " + port + R"(
-Try('front', lambda: Connect('127.0.0.1', front))
-Try('mapped', lambda: Connect('::ffff:127.0.0.1', front, socket.AF_INET6))
-Try('host', lambda: Connect('127.0.0.1', host))
-Try('any', lambda: Connect('0.0.0.0', host))
-Try('other address', lambda: Connect('127.0.0.2', front))
-Try('outside', lambda: Connect('203.0.113.7', 443))
+Try('granted', lambda: Connect(granted))
+Try('mapped', lambda: Connect(('::ffff:198.18.0.1', 443), socket.AF_INET6))
+Try('six', lambda: Connect(('2001:db8::7', 80), socket.AF_INET6))
+Try('host', lambda: Connect(('127.0.0.1', host)))
+Try('refused', lambda: Connect(('203.0.113.9', 443)))
+Try('six refused', lambda: Connect(('2001:db8::9', 443), socket.AF_INET6))
+Try('port 0', lambda: Connect(('198.18.0.1', 0)))
 def Fast(flag):
     s = socket.socket()
     s.sendto(b'x', flag, ('127.0.0.1', host))
@@ -176,15 +50,16 @@ Try('listen', lambda: socket.socket().listen())
 def NonBlocking():
     s = socket.socket()
     s.settimeout(10)
-    s.connect(('127.0.0.1', front))
+    s.connect(granted)
     return Said(s)
 Try('nonblocking', NonBlocking)
 )");
   CHECK(said ==
-        "front front\nmapped front\nhost EACCES\nany EACCES\nother address EACCES\n"
-        "outside EACCES\nfastopen EPERM\nfastopen message EPERM\nlate EACCES\n"
+        "granted to 198.18.0.1:443\nmapped to 198.18.0.1:443\nsix to 2001:db8::7:80\n"
+        "host ENETUNREACH\nrefused ENETUNREACH\nsix refused ENETUNREACH\nport 0 EACCES\n"
+        "fastopen EPERM\nfastopen message EPERM\nlate ENETUNREACH\n"
         "mptcp EPROTONOSUPPORT\nudp EACCES\nraw EACCES\nunix EACCES\nvsock EACCES\nbind EACCES\n"
-        "listen EACCES\nnonblocking front\n");
+        "listen EACCES\nnonblocking to 198.18.0.1:443\n");
   CHECK(host.visitors() == 0);
   // The control: the service is there, and open to who may have the host's network.
   LedFixture open;
@@ -194,13 +69,11 @@ Try('nonblocking', NonBlocking)
                     "))\nprint(s.recv(9).decode())\n") == "host\n");
 }
 
-TEST_CASE("a socket in any state leads to the command's own proxy or nowhere") {
+TEST_CASE("a socket in any state leads to the command's proxy or nowhere") {
   NEEDS_LEADING_LANDLOCK();
   LedFixture fixture;
-  const NamedListener host(INADDR_LOOPBACK, 0, "host");
-  const NamedListener other(INADDR_LOOPBACK, 0, "another command's");
-  const std::string ports =
-      "host, other = " + std::to_string(host.port()) + ", " + std::to_string(other.port()) + "\n";
+  const TalkingListener host("host");
+  const std::string ports = "host = " + std::to_string(host.port()) + "\n";
   const std::string said = fixture.Python(std::string(kStart) + ports + R"(
 import array, ctypes, struct
 libc = ctypes.CDLL(None, use_errno=True)
@@ -209,78 +82,77 @@ def Address(port, family=socket.AF_INET):
 def Raw(s, bytes_, size):
     if libc.connect(s.fileno(), bytes_, size) != 0: raise OSError(ctypes.get_errno(), '')
     return Said(s)
-Try('other front', lambda: Connect('127.0.0.1', other))
 def Dup():
     s = socket.socket()
     t = s.dup()
-    t.connect(('127.0.0.1', front))
+    t.connect(granted)
     return Said(s)
 Try('dup', Dup)
 def DupToHost():
     s = socket.socket()
     s.dup().connect(('127.0.0.1', host))
 Try('dup to host', DupToHost)
-def Passed(port):
+def Passed(to):
     a, b = socket.socketpair()
     s = socket.socket()
     socket.send_fds(a, [b'x'], [s.fileno()])
     got = socket.socket(fileno=socket.recv_fds(b, 1, 1)[1][0])
-    got.connect(('127.0.0.1', port))
+    got.connect(to)
     return Said(s)
-Try('passed', lambda: Passed(front))
-Try('passed to host', lambda: Passed(host))
-def Child(port):
+Try('passed', lambda: Passed(granted))
+Try('passed to host', lambda: Passed(('127.0.0.1', host)))
+def Child(to):
     s = socket.socket()
     r, w = os.pipe()
     if os.fork() == 0:
         try:
-            s.connect(('127.0.0.1', port))
+            s.connect(to)
             os.write(w, b'yes')
         except OSError as e: os.write(w, errno.errorcode[e.errno].encode())
         os._exit(0)
     os.close(w)
     os.wait()
     return os.read(r, 99).decode()
-Try('child', lambda: Child(front))
-Try('child to host', lambda: Child(host))
-def Thread(port):
+Try('child', lambda: Child(granted))
+Try('child to host', lambda: Child(('127.0.0.1', host)))
+def Thread(to):
     got = []
     def Run():
-        try: got.append(Connect('127.0.0.1', port))
+        try: got.append(Connect(to))
         except OSError as e: got.append(errno.errorcode[e.errno])
     t = threading.Thread(target=Run)
     t.start()
     t.join()
     return got[0]
-Try('thread', lambda: Thread(front))
-Try('thread to host', lambda: Thread(host))
+Try('thread', lambda: Thread(granted))
+Try('thread to host', lambda: Thread(('127.0.0.1', host)))
 def Again():
     s = socket.socket()
-    s.connect(('127.0.0.1', front))
-    s.connect(('127.0.0.1', front))
+    s.connect(granted)
+    s.connect(granted)
 Try('again', Again)
 def AgainToHost():
     s = socket.socket()
-    s.connect(('127.0.0.1', front))
+    s.connect(granted)
     s.connect(('127.0.0.1', host))
 Try('again to host', AgainToHost)
 def Unconnect():
     s = socket.socket()
-    s.connect(('127.0.0.1', front))
+    s.connect(granted)
     return Raw(s, Address(host, socket.AF_UNSPEC), 16)
 Try('unspec', Unconnect)
-Try('unspec alone', lambda: Raw(socket.socket(), Address(front, socket.AF_UNSPEC), 16))
-Try('short', lambda: Raw(socket.socket(), Address(front), 7))
+Try('unspec alone', lambda: Raw(socket.socket(), Address(443, socket.AF_UNSPEC), 16))
+Try('short', lambda: Raw(socket.socket(), Address(443), 7))
 Try('null', lambda: Raw(socket.socket(), None, 16))
-Try('pair', lambda: Raw(socket.socketpair()[0], Address(front), 16))
-Try('file', lambda: Raw(open('/dev/null'), Address(front), 16))
+Try('pair', lambda: Raw(socket.socketpair()[0], Address(443), 16))
+Try('file', lambda: Raw(open('/dev/null'), Address(443), 16))
 def Accept():
     s = socket.socket()
     s.accept()
 Try('accept', Accept)
 def Addressed():
     s = socket.socket()
-    s.connect(('127.0.0.1', front))
+    s.connect(granted)
     s.sendto(b'', ('127.0.0.1', host))
     return Said(s)
 Try('addressed', Addressed)
@@ -288,7 +160,7 @@ Try('addressed alone', lambda: socket.socket().sendto(b'x', ('127.0.0.1', host))
 def Option(level, name, value):
     s = socket.socket()
     s.setsockopt(level, name, value)
-    s.connect(('127.0.0.1', front))
+    s.connect(granted)
     return Said(s)
 Try('tos', lambda: Option(socket.IPPROTO_IP, socket.IP_TOS, 16))
 Try('record route', lambda: Option(socket.IPPROTO_IP, socket.IP_OPTIONS, bytes([7, 7, 4]) + bytes(5)))
@@ -301,75 +173,46 @@ Try('mark', lambda: str(fcntl.ioctl(socket.socket(), 0x8905, bytes(4)) == bytes(
 Try('devices', lambda: str(fcntl.ioctl(socket.socket(), 0x8912, bytes(16))))
 Try('hardware', lambda: str(fcntl.ioctl(socket.socket(), 0x8927, b'lo' + bytes(38))))
 )");
+  const std::string there = " to 198.18.0.1:443\n";
   CHECK(said ==
-        "other front EACCES\ndup front\ndup to host EACCES\npassed front\npassed to host EACCES\n"
-        "child yes\nchild to host EACCES\nthread front\nthread to host EACCES\nagain EISCONN\n"
-        "again to host EACCES\nunspec EACCES\nunspec alone EACCES\nshort EACCES\nnull EACCES\n"
-        "pair EACCES\nfile EACCES\naccept EINVAL\naddressed front\naddressed alone EPIPE\n"
-        "tos front\nrecord route EPERM\nsource route EPERM\ndevice EPERM\nkeepalive front\n"
-        "late open front\nmark True\ndevices ENOTTY\nhardware ENOTTY\n");
-  CHECK(host.visitors() == 0);
-  CHECK(other.visitors() == 0);
-}
-
-TEST_CASE("an address that changes while a connect is looked at leads nowhere else") {
-  NEEDS_LEADING_LANDLOCK();
-  LedFixture fixture;
-  const NamedListener host(INADDR_LOOPBACK, 0, "host");
-  const std::string said =
-      fixture.Python(std::string(kStart) + "host = " + std::to_string(host.port()) + R"(
-import ctypes, struct
-libc = ctypes.CDLL(None, use_errno=True)
-both = [struct.pack('=H', socket.AF_INET) + struct.pack('!H', p) + bytes([127, 0, 0, 1]) + bytes(8)
-        for p in (front, host)]
-address = ctypes.create_string_buffer(both[0], 16)
-done = False
-def Flip():
-    while not done:
-        for one in both: ctypes.memmove(address, one, 16)
-flipper = threading.Thread(target=Flip)
-flipper.start()
-reached = {}
-for i in range(3000):
-    s = socket.socket()
-    name = 'front'
-    if libc.connect(s.fileno(), address, 16) != 0: name = errno.errorcode[ctypes.get_errno()]
-    reached[name] = reached.get(name, 0) + 1
-    s.close()
-done = True
-flipper.join()
-# A busy machine may leave the proxy's queue full for a moment.
-print('front' in reached, sorted(set(reached) - {'front', 'EACCES', 'ECONNREFUSED'}))
-)");
-  CHECK(said == "True []\n");
+        "dup" + there + "dup to host ENETUNREACH\npassed" + there +
+            "passed to host ENETUNREACH\nchild yes\nchild to host ENETUNREACH\nthread" + there +
+            "thread to host ENETUNREACH\nagain EISCONN\nagain to host EISCONN\nunspec EACCES\n"
+            "unspec alone EACCES\nshort EACCES\nnull EACCES\npair EACCES\nfile EACCES\n"
+            "accept EINVAL\naddressed" +
+            there + "addressed alone EPIPE\ntos" + there +
+            "record route EPERM\nsource route EPERM\ndevice EPERM\nkeepalive" + there +
+            "late open" + there + "mark True\ndevices ENOTTY\nhardware ENOTTY\n");
   CHECK(host.visitors() == 0);
 }
 
-TEST_CASE("each command has a proxy of its own, with a secret, which other commands cannot reach") {
+TEST_CASE("what the proxy refused is listed, and each command has a plan of its own") {
   NEEDS_LEADING_LANDLOCK();
   LedFixture fixture;
-  const RunResult first = fixture.Shell("echo \"$HTTPS_PROXY $http_proxy $ALL_PROXY\"");
-  const RunResult second = fixture.Shell("echo \"$HTTPS_PROXY\"");
-  REQUIRE(fixture.proxy->credentials.size() == 2);
-  CHECK(fixture.proxy->credentials[0] != fixture.proxy->credentials[1]);
-  CHECK(fixture.proxy->credentials[0].size() > 32);
-  const std::string start = "http://" + fixture.proxy->credentials[0] + "@127.0.0.1:";
-  CHECK(first.standard_output.head.starts_with(start));
-  CHECK(second.standard_output.head.starts_with("http://" + fixture.proxy->credentials[1]));
+  const RunResult first = fixture.Shell("true");
+  const RunResult second = fixture.Shell("true");
+  REQUIRE(first.denials.size() == 1);
+  CHECK(first.denials[0].target == "tcp:denied.test:443");
+  CHECK(first.report.guarantees.target_network);
+  CHECK(first.report.guarantees.address_network);
+  REQUIRE(fixture.proxy->plans.size() == 2);
   CHECK(fixture.proxy->plans[0].targets.size() == 1);
   CHECK(first.execution_id == fixture.proxy->plans[0].execution_id);
+  CHECK(second.execution_id == fixture.proxy->plans[1].execution_id);
 }
 
-TEST_CASE("what the proxy refused and what went past it is listed") {
+TEST_CASE("a command learns of no proxy, but that names are asked for over TCP") {
   NEEDS_LEADING_LANDLOCK();
   LedFixture fixture;
-  const RunResult result = fixture.Shell(
-      "python3 -c 'import socket; socket.create_connection((\"203.0.113.7\", 443))' 2>/dev/null");
-  std::vector<std::string> targets;
-  for (const Denial& denial : result.denials) targets.push_back(denial.target);
-  CHECK(targets == std::vector<std::string>{"tcp:denied.test:443", "tcp:203.0.113.7:443"});
-  CHECK(result.report.guarantees.target_network);
-  CHECK(result.report.guarantees.address_network);
+  const std::string text = "env | grep -i -e proxy -e RES_";
+  CHECK(fixture.Shell(text).standard_output.head == "RES_OPTIONS=use-vc attempts:1 timeout:2\n");
+  LedFixture passing;
+  passing.config.environment = {"RES_OPTIONS=attempts:3 ndots:2"};
+  CHECK(passing.Shell(text).standard_output.head ==
+        "RES_OPTIONS=use-vc attempts:1 timeout:2 attempts:3 ndots:2\n");
+  LedFixture closed;
+  closed.config.network_targets.clear();
+  CHECK(closed.Shell(text).standard_output.head.empty());
 }
 
 TEST_CASE("where commands cannot be looked into they have no proxy, and the reason is said") {

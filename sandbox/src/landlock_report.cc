@@ -42,9 +42,10 @@ ReportEntry ProcessEntry() {
 ReportEntry NetworkEntry(bool open, bool is_led) {
   if (open) return {"network", FeatureStatus::kUnenforced, "the profile allows the host's network"};
   if (is_led) {
-    return {"network", FeatureStatus::kEnforced,
-            "Landlock refuses every connection; the supervisor connects to the command's own proxy "
-            "and to nothing else, and that reaches the targets by name and port"};
+    return {
+        "network", FeatureStatus::kEnforced,
+        "Landlock refuses every connection; the supervisor connects the command's sockets to the "
+        "egress proxy and to nothing else, and that reaches the targets by name and port"};
   }
   return {
       "network", FeatureStatus::kEnforced,
@@ -168,12 +169,12 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
                "outlast the command")};
   report.entries.insert(report.entries.end(), fixed.begin(), fixed.end());
   if (mediation.connections) {
-    report.entries.push_back(
-        Narrowed("network.programs",
-                 "only programs that use the proxy of HTTPS_PROXY, HTTP_PROXY or ALL_PROXY reach "
-                 "targets; nothing can listen, not even at the loopback, and datagrams are closed, "
-                 "so that names "
-                 "that are only looked up are in no list"));
+    report.entries.push_back(Narrowed(
+        "network.programs",
+        "names are looked up over TCP, as RES_OPTIONS tells the C library: programs with a "
+        "resolver of their own that only sends datagrams (static Go, musl) reach addresses "
+        "alone; nothing can listen, not even at the loopback, the host's /etc/hosts counts, "
+        "and getpeername says 127.0.0.1"));
   }
   report.entries.insert(report.entries.end(), limits.entries.begin(), limits.entries.end());
   return report;

@@ -111,32 +111,17 @@ CallAnswer Observation::OnConnect(const Caller& caller) {
   return {};
 }
 
-// No such call ever goes on. What the address says only decides whether the socket is connected to
-// the one place that it may be connected to.
+// No such call ever goes on.
 CallAnswer Observation::OnConnectOnHost(const Caller& caller, const ObservedAddress& address) {
   constexpr CallAnswer kRefused = {false, EACCES};
   if (address.kind != ObservedAddress::Kind::kInternet) return kRefused;
-  if (inputs_.front_port == 0 || address.loopback_port != inputs_.front_port) {
-    if (address.is_inside) return kRefused;
-    if (inputs_.front_port == 0) {
-      OnInternetAddress(address.text);
-    } else {
-      OnDirectConnect(address.text);
-    }
+  if (!inputs_.has_door) {
+    if (!address.is_inside) OnInternetAddress(address.text);
     return kRefused;
   }
   const UniqueFd socket = caller.CopyDescriptor(caller.number(0));
   if (!socket.valid() || !caller.IsWaiting()) return kRefused;
-  return {false, connections_.Connect(socket.get())};
-}
-
-void Observation::OnDirectConnect(const std::string& target) {
-  refusals_.Add("network", "tcp:" + target, [&target](Denial& denial) {
-    denial.reason =
-        "the landlock tier reaches targets only through the command's proxy "
-        "(HTTPS_PROXY), never by their address";
-    denial.allow_with = "--net " + target;
-  });
+  return {false, connections_.Connect(socket.get(), address)};
 }
 
 void Observation::OnInternetAddress(const std::string& target) {

@@ -1,7 +1,7 @@
 // What one command was refused, found out by looking at its system calls: connections that lead
 // nowhere in the sandbox, sockets and, when asked for, paths. Nothing is decided here; a command
 // that hides from it only keeps its own refusals out of the list. In the landlock tier its sockets
-// are connected here to its own proxy, and to nothing else.
+// are connected here to its proxy, and to nothing else.
 
 #ifndef CORDON_SANDBOX_SRC_OBSERVATION_H_
 #define CORDON_SANDBOX_SRC_OBSERVATION_H_
@@ -16,6 +16,7 @@
 
 #include "caller.h"
 #include "cordon/sdk/denial.h"
+#include "cordon/sdk/egress.h"
 #include "cordon/sdk/enforcement_report.h"
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/path_policy.h"
@@ -37,7 +38,8 @@ struct ObservationInputs {
   // The command sees the host's own folders, and Landlock ends what it may do in them.
   bool on_host = false;
   std::vector<std::string> own_folders = {};  // On the host, those that are the command's.
-  std::uint16_t front_port = 0;  // On the host, of the command's proxy; 0: it has none.
+  std::weak_ptr<EgressDoor> door = {};  // On the host, to the command's proxy, if it has one.
+  bool has_door = false;
   // Paths, too; else calls with paths are handed over for somebody else.
   bool lists_paths = false;
 };
@@ -45,9 +47,9 @@ struct ObservationInputs {
 class Observation final : public CallHandler {
  public:
   explicit Observation(ObservationInputs inputs)
-      : inputs_(std::move(inputs)), connections_(inputs_.front_port) {}
+      : inputs_(std::move(inputs)), connections_(inputs_.door) {}
 
-  // Every call goes on, but for connects of a command with a proxy of its own.
+  // Every call goes on, but for connects in the landlock tier where the network is not open.
   CallAnswer OnCall(const seccomp_notif& call, int listener) override;
 
   // Safe from any thread.
@@ -60,7 +62,6 @@ class Observation final : public CallHandler {
   CallAnswer OnConnectOnHost(const Caller& caller, const ObservedAddress& address);
   void OnPathCall(const Caller& caller, const ObservedCall& call);
   void OnInternetAddress(const std::string& target);
-  void OnDirectConnect(const std::string& target);
   void OnSocketPath(const Caller& caller, const std::string& path);
   void OnOpen(const std::string& path, std::uint64_t flags);
   void OnRead(const std::string& path);

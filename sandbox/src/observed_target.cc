@@ -20,7 +20,8 @@ ObservedAddress OfVersion4(in_addr address, in_port_t port) {
   ObservedAddress result;
   result.kind = port == 0 ? ObservedAddress::Kind::kNone : ObservedAddress::Kind::kInternet;
   result.text = absl::StrCat(text, ":", ntohs(port));
-  if (host == INADDR_LOOPBACK) result.loopback_port = ntohs(port);
+  result.host = text;
+  result.port = ntohs(port);
   constexpr std::uint32_t kProxyNet = 0xc6120000;  // 198.18.0.0/15
   constexpr std::uint32_t kOwn = 0xc0000001;       // kSandboxAddress of cordon/sdk/egress.h
   result.is_inside = host == INADDR_ANY || host == kOwn || host >> 24 == IN_LOOPBACKNET ||
@@ -32,13 +33,18 @@ ObservedAddress OfVersion6(const in6_addr& address, in_port_t port) {
   if (IN6_IS_ADDR_V4MAPPED(&address)) {
     in_addr inner = {};
     std::memcpy(&inner, address.s6_addr + 12, sizeof inner);
-    return OfVersion4(inner, port);
+    ObservedAddress result = OfVersion4(inner, port);
+    result.is_v6 = result.is_mapped = true;
+    return result;
   }
   char text[INET6_ADDRSTRLEN];
   inet_ntop(AF_INET6, &address, text, sizeof text);
   ObservedAddress result;
   result.kind = port == 0 ? ObservedAddress::Kind::kNone : ObservedAddress::Kind::kInternet;
   result.text = absl::StrCat("[", text, "]:", ntohs(port));
+  result.host = text;
+  result.port = ntohs(port);
+  result.is_v6 = true;
   result.is_inside = IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_UNSPECIFIED(&address);
   return result;
 }

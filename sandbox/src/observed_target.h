@@ -16,8 +16,11 @@ struct ObservedAddress {
   enum class Kind : std::uint8_t { kNone, kInternet, kPath };
   Kind kind = Kind::kNone;
   std::string text;  // kInternet: `address:port` as a network target; kPath: the path.
-  // kInternet: the port at 127.0.0.1; else 0.
-  std::uint16_t loopback_port = 0;
+  // kInternet: its parts. An IPv4 address that was given as a mapped one is `is_v6`, too.
+  std::string host;
+  std::uint16_t port = 0;
+  bool is_v6 = false;
+  bool is_mapped = false;
   bool is_inside =
       false;  // kInternet: the sandbox's own, or one of the proxy, which reports itself.
 };

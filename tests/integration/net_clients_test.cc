@@ -1,5 +1,5 @@
 // Ordinary clients reach a granted name and know nothing about it: no variable, no setting but whom
-// to trust. A name that is not granted fails in each without a wait.
+// to trust. A name that is not granted fails in each without a wait. In both tiers.
 
 #include <pwd.h>
 #include <unistd.h>
@@ -363,37 +363,6 @@ TEST_CASE("openssl, a bare socket of bash, and a resolver over TCP") {
                         "line <&3 && test \"$line\" = ping'");
   servers.ExpectReached(ground,
                         "RES_OPTIONS=use-vc timeout 9 getent ahostsv4 HOST | grep -q 198.18");
-}
-
-TEST_CASE("in the landlock tier clients that look at proxy variables work unchanged") {
-  NEEDS_SERVERS();
-  const Ground ground;
-  const NetServers servers(ground);
-  Words policy = servers.policy();
-  policy.insert(policy.end(), {"--backend", "landlock"});
-  const CordonRun begun = RunText(ground, policy, "true");
-  if (begun.status != 0) CORDON_SKIP("landlock", begun.err);
-  const auto expect = [&](const char* program, std::string_view act) {
-    if (access(program, X_OK) == 0) ExpectOnlyGrantedReached(ground, policy, act);
-  };
-  MakeRepository(ground);
-  MakeRegistry(ground);
-  MakeIndex(ground);
-  expect("/usr/bin/curl", "curl -sf4 -m 9 http://HOST/file | grep -qx text");
-  expect("/usr/bin/curl", "curl -sf -m 9 --cacert ca.pem https://HOST/file | grep -qx text");
-  expect("/usr/bin/wget",
-         "wget -q -T 9 -t 1 --ca-certificate=ca.pem -O - https://HOST/file | grep -qx text");
-  expect("/usr/bin/git", kCloneByHttps);
-  expect("/usr/bin/python3",
-         "python3 -c \"import ssl, urllib.request as u; c = ssl.create_default_context("
-         "cafile='ca.pem'); assert u.urlopen('https://HOST/file', timeout=9, context=c).read() "
-         "== b'text\\n'\"");
-  expect("/usr/bin/npm", kNpmInstall);
-  expect("/usr/bin/pip3", kPipInstall);
-  // One that does not look at them reaches nothing, and does not wait for it.
-  const CordonRun deaf =
-      RunText(ground, policy, "curl -s -m 9 --noproxy '*' http://granted.test/file || echo failed");
-  Expect(deaf).Status(0).OutIs("failed\n").Below(std::chrono::seconds(5));
 }
 
 }  // namespace

@@ -110,28 +110,6 @@ TEST_CASE("what nobody declared is asked about at whatever port it is") {
   CHECK(server.contacts() == 1);
 }
 
-TEST_CASE("in the landlock tier a program that uses its proxy reaches what was granted alone") {
-  NEEDS_CURL();
-  const Ground ground;
-  const Listener server(Listener::Kind::kTcp);
-  Words policy = Granting("granted.test:80", server);
-  policy.insert(policy.end(), {"--backend", "landlock"});
-  const CordonRun begun = RunText(ground, policy, "true");
-  if (begun.status != 0) CORDON_SKIP("landlock", begun.err);
-  ExpectAllowed(ground, policy, kFetch);
-  CHECK(server.contacts() == 1);
-  const std::string direct = "curl -sf -m 8 --noproxy '*' http://" + At(server) + "/";
-  (void)Control(ground, direct);
-  CHECK(server.contacts() == 2);
-  const CordonRun run = RunText(ground, policy,
-                                "curl -sf -m 8 http://other.test/ || echo refused; " + direct +
-                                    " || echo refused; curl -sf -m 8 http://" + At(server) +
-                                    "/ || echo refused; true");
-  Expect(run).Status(0).OutIs("refused\nrefused\nrefused\n").Err("--net other.test:80");
-  CHECK(server.contacts() == 2);
-  CHECK(ReportAt(run, "/guarantees/target_network") == true);
-}
-
 TEST_CASE("literal addresses of both families can be granted, and only they are reached") {
   NEEDS_CURL();
   const Ground ground;

@@ -88,6 +88,11 @@ NetServers::NetServers(const Ground& ground) {
 
 void NetServers::ExpectReached(const Ground& ground, std::string_view act, int line) const {
   ExpectOnlyGrantedReached(ground, policy_, act, line);
+  Words on_host = policy_;
+  on_host.insert(on_host.end(), {"--backend", "landlock"});
+  // Where the host can lead connections there.
+  if (RunText(ground, on_host, "true").status != 0) return;
+  ExpectOnlyGrantedReached(ground, on_host, act, line);
 }
 
 void ExpectOnlyGrantedReached(const Ground& ground, const Words& policy, std::string_view act,

@@ -59,15 +59,15 @@ class LateAuthorizer final : public EgressAuthorizer {
 };
 
 // What the gate knows about an execution goes with the session.
-class LeavingSession final : public EgressFront {
+template <typename Session>
+class Leaving : public Session {
  public:
-  LeavingSession(std::unique_ptr<EgressSession> session, std::uint16_t port,
-                 std::shared_ptr<EgressGate> gate, std::string execution_id)
+  Leaving(std::unique_ptr<Session> session, std::shared_ptr<EgressGate> gate,
+          std::string execution_id)
       : session_(std::move(session)),
-        port_(port),
         gate_(std::move(gate)),
         execution_id_(std::move(execution_id)) {}
-  ~LeavingSession() override {
+  ~Leaving() override {
     session_.reset();
     if (gate_ != nullptr) gate_->Leave(execution_id_);
   }
@@ -77,13 +77,35 @@ class LeavingSession final : public EgressFront {
   std::vector<NetworkTarget> Used() const override { return session_->Used(); }
   std::vector<NetworkTarget> Approved() const override { return session_->Approved(); }
   std::vector<NetworkTarget> UsedByAddress() const override { return session_->UsedByAddress(); }
-  std::uint16_t port() const override { return port_; }
+
+ protected:
+  [[nodiscard]] Session& session() const { return *session_; }
 
  private:
-  std::unique_ptr<EgressSession> session_;
-  const std::uint16_t port_;  // Of a front; else 0.
+  std::unique_ptr<Session> session_;
   const std::shared_ptr<EgressGate> gate_;
   const std::string execution_id_;
+};
+
+class LeavingSession final : public Leaving<EgressSession> {
+ public:
+  using Leaving::Leaving;
+};
+
+class LeavingFront final : public Leaving<EgressFront> {
+ public:
+  using Leaving::Leaving;
+  std::uint16_t port() const override { return session().port(); }
+};
+
+class LeavingDoor final : public Leaving<EgressDoor> {
+ public:
+  using Leaving::Leaving;
+  std::uint16_t port() const override { return session().port(); }
+  int Expect(std::uint16_t source_port, const std::string& address, std::uint16_t port) override {
+    return session().Expect(source_port, address, port);
+  }
+  void Forget(std::uint16_t source_port) override { session().Forget(source_port); }
 };
 
 class DecidedProxy final : public EgressProxy {
@@ -100,8 +122,7 @@ class DecidedProxy final : public EgressProxy {
     const std::string execution_id = plan.execution_id;
     auto session = proxy_->Serve(std::move(plan), std::move(network));
     if (!session.ok() || authorizer_ == nullptr) return session;
-    return std::make_unique<LeavingSession>(*std::move(session), 0, authorizer_->gate(),
-                                            execution_id);
+    return std::make_unique<LeavingSession>(*std::move(session), authorizer_->gate(), execution_id);
   }
 
   absl::StatusOr<std::unique_ptr<EgressFront>> ServeFront(EgressPlan plan,
@@ -109,9 +130,14 @@ class DecidedProxy final : public EgressProxy {
     const std::string execution_id = plan.execution_id;
     auto front = proxy_->ServeFront(std::move(plan), std::move(options));
     if (!front.ok() || authorizer_ == nullptr) return front;
-    const std::uint16_t port = (*front)->port();
-    return std::make_unique<LeavingSession>(*std::move(front), port, authorizer_->gate(),
-                                            execution_id);
+    return std::make_unique<LeavingFront>(*std::move(front), authorizer_->gate(), execution_id);
+  }
+
+  absl::StatusOr<std::unique_ptr<EgressDoor>> ServeDoor(EgressPlan plan) override {
+    const std::string execution_id = plan.execution_id;
+    auto door = proxy_->ServeDoor(std::move(plan));
+    if (!door.ok() || authorizer_ == nullptr) return door;
+    return std::make_unique<LeavingDoor>(*std::move(door), authorizer_->gate(), execution_id);
   }
 
  private:

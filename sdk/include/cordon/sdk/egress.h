@@ -146,6 +146,25 @@ class EgressFront : public EgressSession {
   [[nodiscard]] virtual std::uint16_t port() const = 0;
 };
 
+// For commands that share the host's network and may connect nothing themselves: whoever connects
+// their sockets says for each where it was to go, and connects it here, whatever that was. What
+// comes from a place that was not said is closed without a byte.
+class EgressDoor : public EgressSession {
+ public:
+  // Of the host's 127.0.0.1.
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+
+  // To be called before a connection from 127.0.0.1:`source_port` that was to go to the literal
+  // `address` (IPv6 without brackets) at `port`. Returns 0, or the errno with which it fails, which
+  // is noted as a denial then. Port 53 is the resolver of every address that is no target of the
+  // plan, itself and not by a range. Takes microseconds and never waits for a person. The last call
+  // for a source port counts, once and for half a minute; each session remembers a bounded number.
+  [[nodiscard]] virtual int Expect(std::uint16_t source_port, const std::string& address,
+                                   std::uint16_t port) = 0;
+  // It is not made after all.
+  virtual void Forget(std::uint16_t source_port) = 0;
+};
+
 // Serves the networks of sandboxes. While connections are open, what allowed them is looked at
 // again, at least once a second: a rule that was removed, expired or denied ends them. Safe from
 // any thread.
@@ -174,6 +193,15 @@ class EgressProxy {
       EgressPlan plan, EgressFrontOptions options) {
     (void)plan, (void)options;
     return MakeError(ErrorCode::kUnavailable, "this egress proxy has no explicit front");
+  }
+
+  // The same decisions, and the same answers about names as in `Serve`, for commands without a
+  // network. Returns kUnavailable when the host's loopback cannot be listened at or there is no
+  // such way, and kInvalidOption for a plan with ports of the host or published ones.
+  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<EgressDoor>> ServeDoor(EgressPlan plan) {
+    (void)plan;
+    return MakeError(ErrorCode::kUnavailable,
+                     "this egress proxy serves no commands without a network");
   }
 };
 
