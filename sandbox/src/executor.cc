@@ -19,6 +19,7 @@
 #include "output_pump.h"
 #include "process.h"
 #include "process_files.h"
+#include "shared_memory_names.h"
 
 namespace cordon::internal {
 namespace {
@@ -35,8 +36,13 @@ void AddEntries(const ReadyPlan& plan, CompileReport& report) {
 }
 
 // A new name beside the executor's folders, where no command looks.
-std::string ListingFolder(const ScratchFolders& folders) {
-  return absl::StrCat(ParentPath(folders.temporary), "/processes-", RandomId());
+std::string FolderBeside(const ScratchFolders& folders, std::string_view name) {
+  return absl::StrCat(ParentPath(folders.temporary), "/", std::string(name), "-", RandomId());
+}
+
+// Unless the profile gives the host's own.
+bool HasOwnSharedMemory(const PathPolicy& paths) {
+  return paths.Resolve(Axis::kWrite, "/dev/shm/any").access != Access::kAllow;
 }
 
 std::unique_ptr<CommandNetworks> NetworksOf(const SandboxExecutor::Parts& parts) {
@@ -200,7 +206,12 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
     context.tree = std::make_shared<CommandTree>();
     chain->Add(std::make_shared<MetadataMediator>(plan.view->writable));
     chain->Add(std::make_shared<NameMediator>(plan.view->writable, context.tree));
-    chain->Add(std::make_shared<ProcessFiles>(context.tree, ListingFolder(inputs.folders)));
+    chain->Add(
+        std::make_shared<ProcessFiles>(context.tree, FolderBeside(inputs.folders, "processes")));
+    if (HasOwnSharedMemory(spawn.paths)) {
+      chain->Add(std::make_shared<SharedMemoryNames>(FolderBeside(inputs.folders, "shared-memory"),
+                                                     context.tree));
+    }
     const std::uint64_t most = inputs.limits.counted_processes;
     if (most != 0) chain->Add(std::make_shared<ForkLimit>(most, context.tree));
   }

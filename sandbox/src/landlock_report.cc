@@ -69,6 +69,17 @@ std::string ProcDetail(const std::string& why_not) {
       why_not);
 }
 
+std::string TemporaryFilesDetail(const std::string& why_not) {
+  constexpr char kClosed[] =
+      "/tmp and /var/tmp are the host's and closed; TMPDIR is a private folder";
+  if (why_not.empty()) {
+    return absl::StrCat(kClosed,
+                        "; shared memory and semaphores by name are the command's own, kept by the "
+                        "supervisor, and nothing else of /dev/shm can be used");
+  }
+  return absl::StrCat(kClosed, "; shared memory and semaphores by name cannot be made: ", why_not);
+}
+
 std::string MetadataDetail(const std::string& why_not) {
   constexpr char kSeen[] = "which names exist, and their size and times, can be seen everywhere";
   if (why_not.empty()) {
@@ -158,9 +169,7 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
                "no unix socket can be made but connected pairs: no rule could keep the command "
                "from those of the host"),
       Narrowed("proc", ProcDetail(mediation.why_not)),
-      Narrowed("temporary_files",
-               "/tmp, /var/tmp and /dev/shm are the host's and closed; TMPDIR is a private folder, "
-               "shared memory and semaphores by name cannot be made"),
+      Narrowed("temporary_files", TemporaryFilesDetail(mediation.why_not)),
       Narrowed("ipc", "System V IPC and message queues are the host's and closed"),
       Narrowed("terminals", "the command cannot make pseudo-terminals"),
       Narrowed("metadata", MetadataDetail(mediation.why_not)),
