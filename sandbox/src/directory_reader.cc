@@ -77,7 +77,10 @@ std::int64_t FileClockNanoseconds() {
 
 bool MayChangeUnnoticed(const DirectoryStamp& stamp, std::int64_t seen_at) {
   constexpr std::int64_t kStampResolutionNs = 40'000'000;
-  return std::max(stamp.modified_ns, stamp.changed_ns) >= seen_at - kStampResolutionNs;
+  // Without any fraction it is one of a file system that has whole seconds only, or two of them.
+  const bool is_coarse = stamp.changed_ns % kNanosecondsPerSecond == 0;
+  const std::int64_t resolution = is_coarse ? 2 * kNanosecondsPerSecond : kStampResolutionNs;
+  return std::max(stamp.modified_ns, stamp.changed_ns) >= seen_at - resolution;
 }
 
 OpenedNode OpenFolderAt(const std::string& path) {
@@ -92,9 +95,12 @@ OpenedNode OpenFolderBeneath(int root, const std::string& relative) {
 }
 
 NodeStatus StatusOf(int root, const std::string& path) {
+  constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE, Linux 6.8.
   struct statx status = {};
   if (statx(root, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-            STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MTIME | STATX_CTIME, &status) != 0) {
+            STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MTIME | STATX_CTIME | STATX_BTIME |
+                STATX_MNT_ID | kUniqueMountId,
+            &status) != 0) {
     return {};
   }
   NodeStatus result;
@@ -103,6 +109,8 @@ NodeStatus StatusOf(int root, const std::string& path) {
   result.stamp.inode = status.stx_ino;
   result.stamp.modified_ns = Nanoseconds(status.stx_mtime);
   result.stamp.changed_ns = Nanoseconds(status.stx_ctime);
+  if ((status.stx_mask & STATX_BTIME) != 0) result.born_ns = Nanoseconds(status.stx_btime);
+  if ((status.stx_mask & (STATX_MNT_ID | kUniqueMountId)) != 0) result.mount = status.stx_mnt_id;
   result.links = status.stx_nlink;
   return result;
 }

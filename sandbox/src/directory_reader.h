@@ -37,6 +37,10 @@ struct DirectoryStamp {
 struct NodeStatus {
   NodeType type = NodeType::kMissing;
   DirectoryStamp stamp;
+  std::int64_t born_ns = 0;  // 0 where the file system does not keep it.
+  // The mount that it is seen through, in the mount namespace of this process. From Linux 6.8 on
+  // never given to another one until the next boot; 0 before 5.8.
+  std::uint64_t mount = 0;
   std::uint64_t links = 0;
 };
 

@@ -130,6 +130,7 @@ class SandboxExecutorSet final : public ExecutorSet {
     if (HasServedNetwork()) {
       folders->resolver = absl::StrCat(parts_.scratch->path(), "/", name, "/resolver");
     }
+    folders->index_cache = parts_.options.index_cache;
     absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor = MakeIn(*folders);
     if (!executor.ok()) (void)parts_.scratch->RemoveExecutorFolders(name);
     return executor;
@@ -225,6 +226,9 @@ absl::Status CheckOptions(const Profile& profile, const ExecutorSetOptions& opti
   }
   if (options.max_executors == 0) {
     return MakeError(ErrorCode::kInvalidOption, "max_executors is mandatory: at least 1");
+  }
+  if (!options.index_cache.empty() && options.index_cache.front() != '/') {
+    return MakeError(ErrorCode::kInvalidOption, "index_cache is not an absolute path");
   }
   const AuditMode audit = profile.Settings().audit;
   if (audit != AuditMode::kOptional && options.log == nullptr) {

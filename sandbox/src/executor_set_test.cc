@@ -333,5 +333,41 @@ TEST_CASE("an unconfined set claims nothing but a clean environment, and still e
   CHECK(Empty(fixture.scratch()));
 }
 
+TEST_CASE("the index of a workspace is kept for the next program, and hidden from commands") {
+  CORDON_NEED_NAMESPACES();
+  SandboxFixture fixture;
+  const testing::TemporaryFolder home;
+  const std::string folder = home / "cordon";
+  for (int i = 0; i < 80; ++i) {
+    fs::create_directories(fixture.workspace() + "/f" + std::to_string(i));
+  }
+  fixture.options.index_cache = folder;
+  fixture.config.deny_read = {"**/.env"};
+  const auto open_home = [&](Access write) {
+    fixture.config.additional_roots = {{home.path(), Access::kAllow, write}};
+  };
+  SECTION("where commands may not write it") {
+    open_home(Access::kDeny);
+    CHECK(fixture.Shell("true").outcome.code == 0);
+    if (!Exists(folder)) CORDON_SKIP("keyrings", "this host keeps no keys");
+    CHECK_FALSE(Empty(folder));
+    fixture.DropSet();
+    const std::string list = "ls -A " + home.path() + " && ls -A " + folder;
+    const RunResult seen = fixture.Shell(list);
+    CHECK(seen.standard_output.head.find("cordon") == 0);
+    CHECK(seen.standard_output.head.find_first_of("0123456789") == std::string::npos);
+  }
+  SECTION("not where they may") {
+    open_home(Access::kAllow);
+    CHECK(fixture.Shell("true").outcome.code == 0);
+    CHECK_FALSE(Exists(folder));
+  }
+  SECTION("not where nobody asked for it") {
+    fixture.options.index_cache.clear();
+    CHECK(fixture.Shell("true").outcome.code == 0);
+    CHECK(Empty(home.path()));
+  }
+}
+
 }  // namespace
 }  // namespace cordon::internal

@@ -51,6 +51,7 @@ std::vector<std::string> ReadyPlan::ChangedProtected() const {
 PlanCompiler::PlanCompiler(PlanInputs inputs, std::shared_ptr<Launcher> launcher)
     : inputs_(std::move(inputs)), launcher_(std::move(launcher)) {
   own_.compiler = MakeViewCompiler(inputs_);
+  if (own_.compiler != nullptr) own_.compiler->KeepIndex();
   own_.cgroups = inputs_.cgroups;
 }
 

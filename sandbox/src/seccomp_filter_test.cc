@@ -254,8 +254,9 @@ TEST_CASE("a debugger's calls and nested namespaces are open only where the prof
     CHECK(nested.Decide("unshare", {0x80}) == Errno(EPERM));
     CHECK(nested.Decide("chroot") == kAllow);
     CHECK(nested.Decide("clone3") == Errno(ENOSYS));
-    for (const char* name : {"mount", "umount2", "pivot_root", "setns", "open_tree", "move_mount",
-                             "fsopen", "mount_setattr", "open_by_handle_at", "ptrace", "keyctl"}) {
+    for (const char* name :
+         {"mount", "umount2", "pivot_root", "setns", "open_tree", "move_mount", "fsopen",
+          "mount_setattr", "open_by_handle_at", "ptrace", "keyctl", "add_key", "request_key"}) {
       INFO(name);
       CHECK(nested.Decide(name) == Errno(EPERM));
     }

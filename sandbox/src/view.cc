@@ -11,6 +11,7 @@
 #include "hard_links.h"
 #include "host_places.h"
 #include "host_rules.h"
+#include "index_cache.h"
 #include "landlock_report.h"
 #include "listed_sockets.h"
 #include "place_memory.h"
@@ -30,6 +31,8 @@ namespace {
 
 // What compiling again need not look for again.
 struct ViewMemory {
+  explicit ViewMemory(std::unique_ptr<IndexCache> cache = nullptr) : index(std::move(cache)) {}
+
   PlaceMemory places;
   WorkspaceIndex index;
   HardLinks hidden_links;
@@ -312,9 +315,12 @@ bool Compilation::IsSurroundedByMore(const RulePlace& place) const {
 }
 
 void Compilation::HideScratch() {
-  const std::string& all = scratch_.all;
-  if (all.empty() || paths().Resolve(Axis::kRead, all).access != Access::kAllow) return;
-  builder_.Add(all, Wish{});
+  const auto hide = [this](const std::string& folder) {
+    if (folder.empty() || paths().Resolve(Axis::kRead, folder).access != Access::kAllow) return;
+    builder_.Add(folder, Wish{});
+  };
+  hide(scratch_.all);
+  if (StatusOf(scratch_.index_cache).type == NodeType::kFolder) hide(scratch_.index_cache);
 }
 
 // Beneath the executor's own folder, in which commands may have planted links.
@@ -342,7 +348,9 @@ bool IsSame(const CompiledView& a, const CompiledView& b) {
 
 }  // namespace
 
-struct ViewCompiler::Memory : ViewMemory {};
+struct ViewCompiler::Memory : ViewMemory {
+  using ViewMemory::ViewMemory;
+};
 
 ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi, Tier tier,
                            bool mediates)
@@ -354,6 +362,16 @@ ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock
       memory_(std::make_unique<Memory>()) {}
 
 ViewCompiler::~ViewCompiler() = default;
+
+void ViewCompiler::KeepIndex() {
+  const std::string& folder = scratch_.index_cache;
+  if (folder.empty()) return;
+  for (const std::string& path : {folder, JoinPath(folder, kAnyName)}) {
+    if (profile_.paths().Resolve(Axis::kWrite, path).access != Access::kDeny) return;
+  }
+  const std::lock_guard lock(mutex_);
+  memory_ = std::make_unique<Memory>(std::make_unique<IndexCache>(folder));
+}
 
 absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile(const PathPolicy& paths) {
   const std::lock_guard lock(mutex_);
@@ -371,6 +389,7 @@ std::vector<std::string> ViewCompiler::ChangedProtected(const CompiledView& view
   const std::lock_guard lock(mutex_);
   // What cannot be looked at now is looked at before the next command.
   if (!memory_->index.RefreshAgain().ok()) return changed;
+  memory_->index.Keep();
   for (std::string& path : ArmedRepositories(*view.found, memory_->index.contents())) {
     changed.push_back(std::move(path));
   }

@@ -32,6 +32,9 @@ struct ScratchFolders {
   // A folder that need not exist, for resolv.conf and the like, which are shown instead of the
   // host's: resolver_files.h. Empty: the host's are.
   std::string resolver = {};
+  // Where the user's programs keep what they found below roots, `IndexCache`: hidden where a root
+  // of the profile would show it. Need not exist; empty: nothing is kept.
+  std::string index_cache = {};
 };
 
 // Protected or denied names that did not exist when the plan was made and cannot be mounted over:
@@ -68,6 +71,11 @@ class ViewCompiler {
   ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi,
                Tier tier = Tier::kNamespaces, bool mediates = false);
   ~ViewCompiler();
+
+  // Before the first `Compile`: begin with what another program found below the roots, and keep
+  // what this one finds, in `ScratchFolders::index_cache`. Not if the profile lets commands write
+  // there.
+  void KeepIndex();
 
   // The view for `paths`: the profile's policy, or that of a command with redeemed grants. To be
   // called before each command, since globs and protected patterns are matched here. The same

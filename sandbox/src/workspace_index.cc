@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string_view>
 #include <tuple>
 
 #include "absl/strings/str_format.h"
@@ -21,106 +20,18 @@ constexpr std::size_t kMaxFolderPath = 3800;
 constexpr std::size_t kFewFolders = 64;
 constexpr std::size_t kRefreshesUnwatched = 3;
 
-bool IsObjectStore(std::string_view name) {
-  return name == "objects" || name == "refs" || name == "logs" || name == "lfs";
-}
+// To store an index costs as much as to read some of its folders.
+constexpr std::size_t kFewReads = 32;
+constexpr std::size_t kSmallPart = 32;
 
 }  // namespace
 
-// What is known of one folder.
-struct WorkspaceIndex::Record {
-  enum class State : std::uint8_t { kUnread, kListed, kUnlisted, kOtherMount };
-  struct Finding {
-    enum class Kind : std::uint8_t { kMatch, kGitFile, kSocket };
-    Kind kind = Kind::kMatch;
-    NodeType type = NodeType::kFile;
-    std::size_t pattern = 0;
-    std::string name;
-  };
-  struct Child {
-    std::string name;
-    std::unique_ptr<Record> record;
-  };
-
-  [[nodiscard]] bool is_repository() const { return has_head && has_objects && has_refs; }
-
-  // Sorts the children, takes over what is `known` of them, and leaves out object stores.
-  void Complete(std::vector<Child> known, std::string_view path, bool whole_repositories);
-
-  // After the attempt to list it, which gave `error`. False when the host is to blame for that.
-  bool SetState(int error);
-
-  void Clear() {
-    findings.clear();
-    children.clear();
-    names = 0;
-    has_head = has_objects = has_refs = false;
-  }
-
-  State state = State::kUnread;
-  bool may_change_unnoticed = false;
-  bool has_head = false;  // The three by which git knows a repository.
-  bool has_objects = false;
-  bool has_refs = false;
-  std::size_t names = 0;
-  DirectoryStamp stamp;
-  FolderWatch watch;
-  std::vector<Finding> findings;
-  std::vector<Child> children;
-};
-
-void WorkspaceIndex::Record::Complete(std::vector<Child> known, std::string_view path,
-                                      bool whole_repositories) {
-  if (!whole_repositories && (is_repository() || BaseName(path) == ".git")) {
-    std::erase_if(children, [](const Child& child) { return IsObjectStore(child.name); });
-  }
-  const auto by_name = [](const Child& a, const Child& b) { return a.name < b.name; };
-  std::sort(children.begin(), children.end(), by_name);
-  for (Child& old : known) {
-    const auto found = std::lower_bound(children.begin(), children.end(), old, by_name);
-    if (found != children.end() && found->name == old.name) found->record = std::move(old.record);
-  }
-}
-
-bool WorkspaceIndex::Record::SetState(int error) {
-  switch (error) {
-    case 0:
-      state = State::kListed;
-      return true;
-    case ENOENT:  // Gone or replaced since its name was read.
-    case ENOTDIR:
-    case ELOOP:
-      state = State::kUnread;
-      return true;
-    case EXDEV:
-      state = State::kOtherMount;
-      return true;
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-      state = State::kUnread;
-      return false;
-  }
-  state = State::kUnlisted;
-  return true;
-}
-
-struct WorkspaceIndex::Tree {
-  UniqueFd root;  // Only while it is being refreshed.
-  std::string path;
-  bool optional = false;
-  bool incomplete = false;
-  bool watchable = false;
-  std::size_t names = 0;
-  Record top;
-};
-
 struct WorkspaceIndex::Pending {
-  Record* record = nullptr;
+  FolderRecord* record = nullptr;
   std::string relative;
 };
 
-WorkspaceIndex::WorkspaceIndex() = default;
+WorkspaceIndex::WorkspaceIndex(std::unique_ptr<IndexCache> cache) : cache_(std::move(cache)) {}
 WorkspaceIndex::~WorkspaceIndex() = default;
 
 absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
@@ -136,6 +47,7 @@ absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
   mounts_.reset();
   contents_ = {};
   absl::Status status = RefreshTrees();
+  reads_not_kept_ += folders_read_;
   complete_ = status.ok();
   if (complete_) {
     Collect();
@@ -143,6 +55,13 @@ absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
     trees_.clear();
   }
   return status;
+}
+
+void WorkspaceIndex::Keep() {
+  if (cache_ == nullptr || !complete_ || folders_ < kFewFolders) return;
+  if (reads_not_kept_ < std::max(kFewReads, folders_ / kSmallPart)) return;
+  cache_->Save(request_, trees_);
+  reads_not_kept_ = 0;
 }
 
 void WorkspaceIndex::StartWatching() {
@@ -154,12 +73,13 @@ void WorkspaceIndex::StartWatching() {
 bool WorkspaceIndex::RootsAreSame() const {
   return std::all_of(trees_.begin(), trees_.end(), [](const auto& tree) {
     if (tree.second->incomplete) return true;  // It would be given up again.
-    const Record& top = tree.second->top;
+    const FolderRecord& top = tree.second->top;
     const OpenedNode root = OpenFolderAt(tree.first);
     if (!root.fd.valid()) {
-      return root.error_number != EACCES && top.state == Record::State::kUnread;
+      return root.error_number != EACCES && top.state == FolderRecord::State::kUnread;
     }
-    return top.state == Record::State::kListed && StatusOf(root.fd.get(), ".").stamp == top.stamp;
+    return top.state == FolderRecord::State::kListed &&
+           StatusOf(root.fd.get(), ".").stamp == top.stamp;
   });
 }
 
@@ -170,7 +90,9 @@ void WorkspaceIndex::Accept(const IndexRequest& request) {
                           request.whole_repositories == request_.whole_repositories;
   request_ = request;
   if (same_rules) return;
+  const bool is_first = filter_ == nullptr;
   trees_.clear();
+  if (is_first && cache_ != nullptr) trees_ = cache_->Load(request);
   std::vector<std::string> patterns;
   patterns.reserve(request.patterns.size());
   for (const IndexPattern& pattern : request.patterns) patterns.push_back(pattern.text);
@@ -179,12 +101,12 @@ void WorkspaceIndex::Accept(const IndexRequest& request) {
 }
 
 absl::Status WorkspaceIndex::RefreshTrees() {
-  std::map<std::string, std::unique_ptr<Tree>> before = std::exchange(trees_, {});
+  IndexTrees before = std::exchange(trees_, {});
   const auto refresh = [&](const std::string& root, bool optional) {
-    std::unique_ptr<Tree>& tree = trees_[root];
+    std::unique_ptr<IndexTree>& tree = trees_[root];
     if (tree != nullptr) return absl::OkStatus();
     const auto known = before.find(root);
-    tree = known != before.end() ? std::move(known->second) : std::make_unique<Tree>();
+    tree = known != before.end() ? std::move(known->second) : std::make_unique<IndexTree>();
     tree->optional = optional;
     return RefreshTree(root, *tree);
   };
@@ -202,7 +124,7 @@ absl::Status WorkspaceIndex::RefreshTrees() {
   return absl::OkStatus();
 }
 
-absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
+absl::Status WorkspaceIndex::RefreshTree(const std::string& root, IndexTree& tree) {
   if (tree.incomplete) return absl::OkStatus();  // It would be given up again.
   tree.path = root;
   tree.names = 0;
@@ -210,11 +132,15 @@ absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
   tree.root = std::move(opened.fd);
   if (!tree.root.valid()) {
     tree.top.Clear();
-    tree.top.state =
-        opened.error_number == EACCES ? Record::State::kUnlisted : Record::State::kUnread;
+    tree.top.state = opened.error_number == EACCES ? FolderRecord::State::kUnlisted
+                                                   : FolderRecord::State::kUnread;
     return absl::OkStatus();
   }
-  tree.watchable = watches_ != nullptr && FolderWatches::IsWatchable(tree.root.get());
+  tree.keeps_times = FolderWatches::IsWatchable(tree.root.get());
+  tree.watchable = watches_ != nullptr && tree.keeps_times;
+  // Seen through another mount, nothing of it need be what it was.
+  const std::uint64_t mount = StatusOf(tree.root.get(), ".").mount;
+  if (mount != std::exchange(tree.mount, mount)) tree.top.Forget();
   std::vector<Pending> pending;
   pending.push_back({&tree.top, ""});
   while (!pending.empty()) {
@@ -224,7 +150,7 @@ absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
     if (!status.ok()) return status;
     ++folders_;
     if (!next.record->watch.IsUnchanged()) ++folders_unwatched_;
-    if (next.record->state == Record::State::kOtherMount && !tree.optional) {
+    if (next.record->state == FolderRecord::State::kOtherMount && !tree.optional) {
       NoteMount(JoinPath(root, next.relative));
     }
     tree.names += next.record->names;
@@ -240,7 +166,7 @@ absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
                                        "or use a smaller workspace",
                                        root, request_.max_names));
     }
-    for (const Record::Child& child : next.record->children) {
+    for (const FolderRecord::Child& child : next.record->children) {
       pending.push_back({child.record.get(), JoinPath(next.relative, child.name)});
     }
   }
@@ -248,23 +174,22 @@ absl::Status WorkspaceIndex::RefreshTree(const std::string& root, Tree& tree) {
   return absl::OkStatus();
 }
 
-absl::Status WorkspaceIndex::RefreshFolder(const Tree& tree, const Pending& pending) {
-  Record& record = *pending.record;
-  if (record.state != Record::State::kListed || pending.relative.empty()) {
+absl::Status WorkspaceIndex::RefreshFolder(const IndexTree& tree, const Pending& pending) {
+  FolderRecord& record = *pending.record;
+  if (record.state != FolderRecord::State::kListed || pending.relative.empty()) {
     return Read(tree, pending);
   }
   if (record.watch.IsUnchanged()) return absl::OkStatus();
   const bool to_watch = tree.watchable && watches_->has_room() && !record.watch.active();
-  if (!record.may_change_unnoticed && !to_watch &&
-      StatusOf(tree.root.get(), pending.relative).stamp == record.stamp) {
-    record.watch.Accept();
-    return absl::OkStatus();
-  }
-  return Read(tree, pending);
+  if (record.may_change_unnoticed || to_watch) return Read(tree, pending);
+  const NodeStatus now = StatusOf(tree.root.get(), pending.relative);
+  if (now.mount != tree.mount || !record.IsOf(now)) return Read(tree, pending);
+  record.watch.Accept();
+  return absl::OkStatus();
 }
 
-absl::Status WorkspaceIndex::Read(const Tree& tree, const Pending& pending) {
-  Record& record = *pending.record;
+absl::Status WorkspaceIndex::Read(const IndexTree& tree, const Pending& pending) {
+  FolderRecord& record = *pending.record;
   const std::string path = JoinPath(tree.path, pending.relative);
   const std::int64_t read_at = FileClockNanoseconds();
   const OpenedNode folder = path.size() > kMaxFolderPath
@@ -274,21 +199,23 @@ absl::Status WorkspaceIndex::Read(const Tree& tree, const Pending& pending) {
   if (!folder.fd.valid() || !tree.watchable || !watches_->Begin(folder.fd.get(), record.watch)) {
     record.watch.Stop();
   }
-  const DirectoryStamp stamp =
-      folder.fd.valid() ? StatusOf(folder.fd.get(), ".").stamp : DirectoryStamp{};
-  if (folder.fd.valid() && record.state == Record::State::kListed && is_known &&
-      stamp == record.stamp) {
+  const NodeStatus now = folder.fd.valid() ? StatusOf(folder.fd.get(), ".") : NodeStatus{};
+  if (folder.fd.valid() && record.state == FolderRecord::State::kListed && is_known &&
+      record.IsOf(now)) {
     return absl::OkStatus();
   }
-  std::vector<Record::Child> known;
+  std::vector<FolderRecord::Child> known;
   // What is in another folder of the same name is another's, too, though that would not show: each
   // folder below is only asked whether it has changed.
-  if (stamp.device == record.stamp.device && stamp.inode == record.stamp.inode) {
+  if (now.stamp.device == record.stamp.device && now.stamp.inode == record.stamp.inode &&
+      now.born_ns == record.born_ns) {
     known = std::move(record.children);
   }
   record.Clear();
-  record.stamp = stamp;
-  record.may_change_unnoticed = MayChangeUnnoticed(stamp, read_at);
+  record.stamp = now.stamp;
+  record.born_ns = now.born_ns;
+  record.listed_at_ns = read_at;
+  record.may_change_unnoticed = MayChangeUnnoticed(now.stamp, read_at);
   int error = folder.error_number;
   if (folder.fd.valid()) {
     ++folders_read_;
@@ -302,9 +229,9 @@ absl::Status WorkspaceIndex::Read(const Tree& tree, const Pending& pending) {
                                 : MakeErrnoError(error, absl::StrFormat("cannot list %s", path));
 }
 
-void WorkspaceIndex::NoteName(Record& record, const std::string& folder, std::string_view name,
-                              NodeType type) {
-  using Kind = Record::Finding::Kind;
+void WorkspaceIndex::NoteName(FolderRecord& record, const std::string& folder,
+                              std::string_view name, NodeType type) {
+  using Kind = FolderRecord::Finding::Kind;
   ++record.names;
   const auto note = [&](Kind kind, std::size_t pattern) {
     record.findings.push_back({kind, type, pattern, std::string(name)});
@@ -323,7 +250,7 @@ void WorkspaceIndex::NoteName(Record& record, const std::string& folder, std::st
   if (name == "objects") record.has_objects = true;
   if (name == "refs") record.has_refs = true;
   if (hidden || (!skip_.empty() && skip_.contains(JoinPath(folder, name)))) return;
-  record.children.push_back({std::string(name), std::make_unique<Record>()});
+  record.children.push_back({std::string(name), std::make_unique<FolderRecord>()});
 }
 
 void WorkspaceIndex::NoteMount(const std::string& path) {
@@ -339,13 +266,13 @@ void WorkspaceIndex::NoteMount(const std::string& path) {
 void WorkspaceIndex::Collect() {
   for (const auto& [root, tree] : trees_) {
     if (tree->incomplete) contents_.incomplete.push_back(root);
-    std::vector<std::pair<const Record*, std::string>> pending;
+    std::vector<std::pair<const FolderRecord*, std::string>> pending;
     pending.emplace_back(&tree->top, root);
     while (!pending.empty()) {
       const auto [record, path] = std::move(pending.back());
       pending.pop_back();
       CollectFolder(*record, path);
-      for (const Record::Child& child : record->children) {
+      for (const FolderRecord::Child& child : record->children) {
         pending.emplace_back(child.record.get(), JoinPath(path, child.name));
       }
     }
@@ -362,14 +289,14 @@ void WorkspaceIndex::Collect() {
   sort(contents_.mounts);
 }
 
-void WorkspaceIndex::CollectFolder(const Record& record, const std::string& path) {
-  using Kind = Record::Finding::Kind;
-  if (record.state == Record::State::kUnlisted) contents_.unlisted.push_back(path);
-  if (record.state != Record::State::kListed) return;
+void WorkspaceIndex::CollectFolder(const FolderRecord& record, const std::string& path) {
+  using Kind = FolderRecord::Finding::Kind;
+  if (record.state == FolderRecord::State::kUnlisted) contents_.unlisted.push_back(path);
+  if (record.state != FolderRecord::State::kListed) return;
   if (record.is_repository() || BaseName(path) == ".git") {
     contents_.git_directories.push_back(path);
   }
-  for (const Record::Finding& finding : record.findings) {
+  for (const FolderRecord::Finding& finding : record.findings) {
     std::string found = JoinPath(path, finding.name);
     switch (finding.kind) {
       case Kind::kMatch:
@@ -389,7 +316,7 @@ std::vector<std::string> WorkspaceIndex::NamesOf(const std::set<FileNumber>& fil
   std::vector<std::string> names;
   for (const auto& [root, tree] : trees_) {
     const OpenedNode top = OpenFolderAt(root);
-    std::vector<std::pair<const Record*, std::string>> pending;
+    std::vector<std::pair<const FolderRecord*, std::string>> pending;
     if (top.fd.valid()) pending.emplace_back(&tree->top, "");
     while (!pending.empty()) {
       const auto [record, relative] = std::move(pending.back());
@@ -405,7 +332,7 @@ std::vector<std::string> WorkspaceIndex::NamesOf(const std::set<FileNumber>& fil
                           names.push_back(JoinPath(path, name));
                         }
                       });
-      for (const Record::Child& child : record->children) {
+      for (const FolderRecord::Child& child : record->children) {
         pending.emplace_back(child.record.get(), JoinPath(relative, child.name));
       }
     }

@@ -2,8 +2,8 @@
 // git directories, sockets, and what could not be looked into. Folders are walked once; afterwards
 // a refresh costs one statx(2) a folder and reads only those that changed. An index that is used
 // again and again has its folders watched, where that is reliable (folder_watches.h), and a refresh
-// then costs nothing for those that did not change. Nothing is skipped silently: the contents name
-// it.
+// then costs nothing for those that did not change. With a cache it begins with what another
+// program knew (index_cache.h). Nothing is skipped silently: the contents name it.
 
 #ifndef CORDON_SANDBOX_SRC_WORKSPACE_INDEX_H_
 #define CORDON_SANDBOX_SRC_WORKSPACE_INDEX_H_
@@ -25,32 +25,12 @@
 #include "directory_reader.h"
 #include "folder_watches.h"
 #include "glob_filter.h"
+#include "index_cache.h"
+#include "index_record.h"
+#include "index_request.h"
 #include "mount_table.h"
 
 namespace cordon::internal {
-
-struct IndexPattern {
-  std::string text;    // An absolute glob.
-  bool hides = false;  // Nothing below a folder that matches is of interest.
-
-  friend bool operator==(const IndexPattern&, const IndexPattern&) = default;
-};
-
-struct IndexRequest {
-  static constexpr std::size_t kDefaultMaxNames = 2'000'000;
-
-  // Folders to walk, none below another one.
-  std::vector<std::string> roots;
-  // The same, but given up, and named in `IndexContents::incomplete`, beyond `max_optional_names`.
-  std::vector<std::string> optional_roots;
-  std::vector<IndexPattern> patterns;
-  std::vector<std::string> skip;    // Folders that are not entered.
-  bool whole_repositories = false;  // Enter the object stores of git, too.
-  std::size_t max_names = kDefaultMaxNames;
-  std::size_t max_optional_names = 100'000;
-
-  friend bool operator==(const IndexRequest&, const IndexRequest&) = default;
-};
 
 struct IndexMatch {
   std::string path;
@@ -87,7 +67,8 @@ using FileNumber = std::pair<std::uint64_t, std::uint64_t>;  // device, inode
 // For one thread at a time.
 class WorkspaceIndex {
  public:
-  WorkspaceIndex();
+  // `cache`, which may be null, is asked at the first refresh.
+  explicit WorkspaceIndex(std::unique_ptr<IndexCache> cache = nullptr);
   ~WorkspaceIndex();
   WorkspaceIndex(const WorkspaceIndex&) = delete;
   WorkspaceIndex& operator=(const WorkspaceIndex&) = delete;
@@ -101,6 +82,10 @@ class WorkspaceIndex {
 
   [[nodiscard]] const IndexContents& contents() const { return contents_; }
 
+  // Stores what is known, as of the last refresh, in the cache, if that saves the next program more
+  // than it costs this one.
+  void Keep();
+
   // How many folders the last refresh read; the others were known. And how many of all are not
   // watched.
   [[nodiscard]] std::size_t folders_read() const { return folders_read_; }
@@ -110,28 +95,28 @@ class WorkspaceIndex {
   [[nodiscard]] std::vector<std::string> NamesOf(const std::set<FileNumber>& files) const;
 
  private:
-  struct Record;
-  struct Tree;
   struct Pending;
 
   void Accept(const IndexRequest& request);
   void StartWatching();
   [[nodiscard]] bool RootsAreSame() const;
   absl::Status RefreshTrees();
-  absl::Status RefreshTree(const std::string& root, Tree& tree);
-  absl::Status RefreshFolder(const Tree& tree, const Pending& pending);
-  absl::Status Read(const Tree& tree, const Pending& pending);
-  void NoteName(Record& record, const std::string& folder, std::string_view name, NodeType type);
+  absl::Status RefreshTree(const std::string& root, IndexTree& tree);
+  absl::Status RefreshFolder(const IndexTree& tree, const Pending& pending);
+  absl::Status Read(const IndexTree& tree, const Pending& pending);
+  void NoteName(FolderRecord& record, const std::string& folder, std::string_view name,
+                NodeType type);
   void NoteMount(const std::string& path);
   void Collect();
-  void CollectFolder(const Record& record, const std::string& path);
+  void CollectFolder(const FolderRecord& record, const std::string& path);
 
   IndexRequest request_;
+  std::unique_ptr<IndexCache> cache_;
   std::unique_ptr<GlobFilter> filter_;
   std::unordered_set<std::string> skip_;
   std::optional<MountTable> mounts_;
   std::unique_ptr<FolderWatches> watches_;  // Outlives the trees.
-  std::map<std::string, std::unique_ptr<Tree>> trees_;
+  IndexTrees trees_;
   std::vector<std::string> queue_;  // Trees that this refresh has yet to visit.
   IndexContents contents_;
   std::size_t folders_read_ = 0;
@@ -139,6 +124,7 @@ class WorkspaceIndex {
   std::size_t folders_unwatched_ = 0;
   std::size_t names_ = 0;
   std::size_t refreshes_ = 0;
+  std::size_t reads_not_kept_ = 0;
   bool complete_ = false;  // The last refresh went well.
 };
 

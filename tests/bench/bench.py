@@ -21,24 +21,27 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import figures
 
 TRUE = "/bin/true"
+AGE_S = 4  # What is younger is looked at again by each program (IndexCache::kMarginNs).
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 class Subjects:
     """The program that makes the measured calls."""
 
-    def __init__(self, build, *cgroups):
+    def __init__(self, build, *cgroups, cache="/dev/null"):
         def enter():
             for cgroup in cgroups:
                 if cgroup.path:
                     (cgroup.path / "cgroup.procs").write_text(str(os.getpid()))
 
         self.process = subprocess.Popen([build / "tests/bench/bench_spawn_subjects"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, preexec_fn=enter)
+                                        stdout=subprocess.PIPE, text=True, preexec_fn=enter,
+                                        env={**os.environ, "XDG_CACHE_HOME": str(cache)})
 
     def ask(self, *words):
         self.process.stdin.write("\t".join(map(str, words)) + "\n")
@@ -287,8 +290,15 @@ def measure_growth(build, folder, options):
 
     files = (0, 1000, 10000) if options.quick else (0, 1000, 10000, 100000)
     series("files in the workspace, 200 rules, 3 globs", [(n, with_files(n)) for n in files])
-    result["files in the workspace of cordon run, 200 rules, 3 globs"] = grown_command_line(
-        build, folder, files, with_files, rounds)
+    words = grown_command_line(build, folder, files, with_files)
+    time.sleep(AGE_S)
+    for name, cache in (("files in the workspace of cordon run, 200 rules, 3 globs", f"{folder}/cache"),
+                        ("the same, looked at for the first time", "/dev/null")):
+        subjects = Subjects(build, cache=cache)
+        times = shuffled(subjects, words, rounds)
+        subjects.close()
+        medians = [[size, statistics.median(times[size])] for size in files]
+        result[name] = [[size, median, median / medians[0][1]] for size, median in medians]
     series("rules", [(n, lambda path, n=n: ["ready=2", f"rules={n}"]) for n in (0, 50, 200)])
     series("executors", [(n, lambda path: ["ready=2"]) for n in range(1, 9)])
 
@@ -313,8 +323,8 @@ def measure_growth(build, folder, options):
     return result
 
 
-def grown_command_line(build, folder, sizes, with_files, rounds):
-    """The same for the command line, which looks through the workspace anew each time."""
+def grown_command_line(build, folder, sizes, with_files):
+    """Size -> the words that make one call of the command line, which is a new program each time."""
     words = {}
     for size in sizes:
         workspace = pathlib.Path(folder) / f"command line {size}" / "workspace"
@@ -323,11 +333,7 @@ def grown_command_line(build, folder, sizes, with_files, rounds):
         rules = [word for rule in range(200) for word in ("--deny-write", workspace / f"rule{rule}")]
         globs = [word for glob in ("**/.env", "**/*.pem", "**/secrets/**") for word in ("--deny-read", glob)]
         words[size] = ["spawn", build / "tools/cli/cordon", "run", "-w", workspace, *rules, *globs, "--", TRUE]
-    subjects = Subjects(build)
-    times = shuffled(subjects, words, rounds)
-    subjects.close()
-    medians = [[size, statistics.median(times[size])] for size in sizes]
-    return [[size, median, median / medians[0][1]] for size, median in medians]
+    return words
 
 
 def lines_of(build, program, *arguments):

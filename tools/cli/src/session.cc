@@ -10,6 +10,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "cache_folder.h"
 #include "cordon/gate/approver.h"
 #include "cordon/gate/audit.h"
 #include "cordon/gate/gate.h"
@@ -157,6 +158,7 @@ class OpenSession : public Session {
     set_options.scratch_root = ScratchRoot(profile);
     set_options.max_executors = 1;
     set_options.backend = *backend;
+    set_options.index_cache = CacheFolder();
     if (!options_.many_commands) set_options.ready_sandboxes = 0;
     set_options.make_authority = HmacGrantAuthorityFactory();
     set_options.explain_paths = options_.explain;

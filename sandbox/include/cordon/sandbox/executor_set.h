@@ -66,6 +66,13 @@ struct ExecutorSetOptions {
   // as delegated (systemd does); without any the limits are held by other means, and the report
   // says so. One that is named and cannot be used is kUnavailable.
   std::string cgroup_root = {};
+  // A folder, as an absolute path without symbolic links, in which programs of this user keep what
+  // they found when they looked below the roots of a profile, so that the next one need only look
+  // whether that has changed. It is made when needed, holds a bounded number of files, and stays.
+  // It must be this user's alone (mode 0700); where it cannot be had, can be written by commands,
+  // or is not to be trusted, everything is looked at as without it. It is hidden from commands.
+  // Empty: nothing is kept.
+  std::string index_cache = {};
   // Absent: gated commands cannot run.
   GrantAuthorityFactory make_authority;
   // Also list refused paths in `RunResult::denials`, whatever the program says about them, each

@@ -1,0 +1,469 @@
+#include "index_cache.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "index_image.h"
+#include "own_files.h"
+#include "sandbox_testing.h"
+#include "support/catch.h"
+#include "user_key.h"
+#include "workspace_index.h"
+
+namespace cordon::internal {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+using Paths = std::vector<std::string>;
+
+// The times of the file systems that tests run on are far finer than those of the oldest.
+constexpr std::int64_t kShortMarginNs = 50'000'000;
+
+void Write(const std::string& path) {
+  fs::create_directories(fs::path(path).parent_path());
+  std::ofstream(path) << "x";
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Until what was changed before is older than the margin.
+void LetAge() {
+  const std::int64_t end = FileClockNanoseconds() + 2 * kShortMarginNs;
+  const auto deadline = std::chrono::steady_clock::now() + testing::kDeadline;
+  while (FileClockNanoseconds() < end && std::chrono::steady_clock::now() < deadline) {
+    (void)poll(nullptr, 0, 5);
+  }
+}
+
+// A workspace with enough folders to be kept, and the cache of the programs that look at it.
+class Ground {
+ public:
+  Ground() {
+    for (int i = 0; i < 80; ++i) Write(root / ("f" + std::to_string(i) + "/deep/file"));
+    request.roots = {root.path()};
+    request.patterns = {{root / "**/.env", true}};
+    LetAge();
+  }
+
+  // As a new program looks at it. Returns how many folders it had to read.
+  std::size_t Look() {
+    WorkspaceIndex index(std::make_unique<IndexCache>(folder, margin));
+    REQUIRE(index.Refresh(request).ok());
+    contents = index.contents();
+    index.Keep();
+    return index.folders_read();
+  }
+  [[nodiscard]] IndexContents Fresh() const {
+    WorkspaceIndex index;
+    REQUIRE(index.Refresh(request).ok());
+    return index.contents();
+  }
+  [[nodiscard]] Paths Found() const {
+    Paths paths;
+    for (const IndexMatch& match : contents.matches) paths.push_back(match.path);
+    return paths;
+  }
+  // The one file of the cache; "" when there is none.
+  [[nodiscard]] std::string File() const {
+    if (!fs::exists(folder)) return "";
+    const auto first = fs::directory_iterator(folder);
+    return first == fs::directory_iterator() ? "" : first->path().string();
+  }
+
+  const TemporaryFolder root;
+  const TemporaryFolder home;
+  std::string folder = home / ".cache/cordon";
+  std::int64_t margin = kShortMarginNs;
+  IndexRequest request;
+  IndexContents contents;
+};
+
+constexpr std::size_t kAllFolders = 161;
+
+bool KeepsKeys() { return UserKey::FindOrMake().has_value(); }
+
+#define NEEDS_CACHE(ground)                                                                 \
+  if (!KeepsKeys() || (ground).Look() != kAllFolders || (ground).Look() != 0) {             \
+    CORDON_SKIP("keyrings", "no keys of the kernel, or a file system that is not trusted"); \
+  }                                                                                         \
+  static_assert(true)
+
+TEST_CASE("what one program found the next one need not look for", "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  CHECK(ground.Found().empty());
+  Write(ground.root / "f7/deep/.env");
+  CHECK(ground.Look() == 1);
+  CHECK(ground.Found() == Paths{ground.root / "f7/deep/.env"});
+  SECTION("nor for what matched") {
+    fs::remove(ground.File());
+    LetAge();
+    CHECK(ground.Look() == kAllFolders);
+    CHECK(ground.Look() == 0);
+    CHECK(ground.Found() == Paths{ground.root / "f7/deep/.env"});
+    CHECK(ground.contents == ground.Fresh());
+  }
+  SECTION("under another name") {
+    fs::rename(ground.root / "f7", ground.root / "f8/moved");
+    CHECK(ground.Look() > 0);
+    CHECK(ground.Found() == Paths{ground.root / "f8/moved/deep/.env"});
+  }
+}
+
+TEST_CASE("a folder that takes the place of a known one is looked at", "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  const TemporaryFolder elsewhere;
+  Write(elsewhere / "other/deep/.env");
+  LetAge();
+  SECTION("moved there") {
+    fs::rename(ground.root / "f1", elsewhere / "away");
+    fs::rename(elsewhere / "other", ground.root / "f1");
+    CHECK(ground.Look() > 0);
+    CHECK(ground.Found() == Paths{ground.root / "f1/deep/.env"});
+  }
+  SECTION("exchanged by way of a third name") {
+    Write(ground.root / "f2/deep/.env");
+    fs::rename(ground.root / "f1", ground.root / "f3/away");
+    fs::rename(ground.root / "f2", ground.root / "f1");
+    fs::rename(ground.root / "f3/away", ground.root / "f2");
+    CHECK(ground.Look() > 0);
+    CHECK(ground.Found() == Paths{ground.root / "f1/deep/.env"});
+  }
+  SECTION("a link") {
+    fs::remove_all(ground.root / "f1");
+    fs::create_directory_symlink(elsewhere / "other", ground.root / "f1");
+    CHECK(ground.Look() > 0);
+    CHECK(ground.Found().empty());
+  }
+  SECTION("the root itself") {
+    const std::string aside = ground.root.path() + ".aside";
+    fs::rename(ground.root.path(), aside);
+    Write(ground.root / "f1/deep/.env");
+    CHECK(ground.Look() == 3);
+    CHECK(ground.Found() == Paths{ground.root / "f1/deep/.env"});
+    fs::remove_all(aside);
+  }
+  CHECK(ground.contents == ground.Fresh());
+}
+
+TEST_CASE("a change within the resolution of the times is seen", "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  ground.margin = IndexCache::kMarginNs;  // Everything here is younger.
+  fs::remove(ground.File());
+  CHECK(ground.Look() == kAllFolders);
+  REQUIRE_FALSE(ground.File().empty());
+  CHECK(ground.Look() == kAllFolders);
+  Write(ground.root / "f7/deep/.env");
+  ground.Look();
+  CHECK(ground.Found() == Paths{ground.root / "f7/deep/.env"});
+}
+
+TEST_CASE("a folder whose times were set back is looked at", "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  const std::string folder = ground.root / "f7/deep";
+  struct stat before = {};
+  REQUIRE(stat(folder.c_str(), &before) == 0);
+  Write(folder + "/.env");
+  const timespec times[] = {before.st_atim, before.st_mtim};
+  REQUIRE(utimensat(AT_FDCWD, folder.c_str(), times, 0) == 0);
+  struct stat after = {};
+  REQUIRE(stat(folder.c_str(), &after) == 0);
+  REQUIRE(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+  CHECK(ground.Look() == 1);
+  CHECK(ground.Found() == Paths{folder + "/.env"});
+}
+
+TEST_CASE("what was kept for another request is not used", "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  const std::string other = ground.root / "**/file";
+  SECTION("other globs") { ground.request.patterns.push_back({other, false}); }
+  SECTION("a glob that means another thing") { ground.request.patterns[0].hides = false; }
+  SECTION("other folders to leave out") { ground.request.skip = {ground.root / "f1"}; }
+  SECTION("git's folders, too") { ground.request.whole_repositories = true; }
+  CHECK(ground.Look() >= kAllFolders - 2);
+  CHECK(ground.contents == ground.Fresh());
+  CHECK(ground.Look() == 0);
+}
+
+TEST_CASE("a file that this user's programs did not write so is not believed", "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  const std::string file = ground.File();
+  const std::string good = ReadFile(file);
+  REQUIRE(good.size() > 1000);
+  std::string bad = good;
+  const auto put = [&file](const std::string& bytes) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  };
+  bool restorable = true;
+  SECTION("nothing in it") { bad.clear(); }
+  SECTION("cut off in the signature") { bad.resize(20); }
+  SECTION("cut off") { bad.resize(bad.size() / 2); }
+  SECTION("longer") { bad.push_back('\0'); }
+  SECTION("another version") { bad[0] ^= 1; }
+  SECTION("another signature") { bad[20] ^= 1; }
+  SECTION("signed for another request") { bad[50] ^= 1; }
+  SECTION("other content") { bad[bad.size() / 2] ^= 1; }
+  SECTION("another name at its end") { bad[bad.size() - 2] ^= 1; }
+  SECTION("a link to it") {
+    fs::rename(file, file + ".real");
+    fs::create_symlink(file + ".real", file);
+    restorable = false;
+  }
+  SECTION("a second name of it") {
+    fs::create_hard_link(file, file + ".second");
+    restorable = false;
+  }
+  SECTION("one that others may read") { fs::permissions(file, fs::perms(0644)); }
+  SECTION("a fifo") {
+    fs::remove(file);
+    REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+    restorable = false;
+  }
+  SECTION("another user's") {
+    if (geteuid() != 0) CORDON_SKIP("root", "only root gives files away");
+    REQUIRE(chown(file.c_str(), 65534, 65534) == 0);
+  }
+  SECTION("in a folder that others may enter") {
+    fs::permissions(ground.folder, fs::perms(0750));
+    restorable = false;
+  }
+  SECTION("in a folder behind a link") {
+    fs::rename(ground.folder, ground.folder + ".real");
+    fs::create_directory_symlink(ground.folder + ".real", ground.folder);
+    restorable = false;
+  }
+  if (bad != good) put(bad);
+  CHECK(ground.Look() == kAllFolders);
+  CHECK(ground.contents == ground.Fresh());
+  if (!restorable) return;
+  CHECK(ground.Look() == 0);  // It was replaced by a good one.
+  put(good);
+  CHECK(ground.Look() == 0);
+}
+
+TEST_CASE("an older file that is put back hides nothing that came later", "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  const std::string file = ground.File();
+  const std::string old = ReadFile(file);
+  for (int i = 0; i < 40; ++i) Write(ground.root / ("f" + std::to_string(i) + "/deep/.env"));
+  CHECK(ground.Look() == 40);
+  CHECK(ReadFile(file) != old);
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << old;
+  CHECK(ground.Look() == 40);
+  CHECK(ground.Found().size() == 40);
+}
+
+TEST_CASE("a cache is made only where it is this user's", "[index]") {
+  Ground ground;
+  if (!KeepsKeys()) CORDON_SKIP("keyrings", "no keys of the kernel");
+  SECTION("not two folders deeper than what there is") {
+    ground.folder = ground.home / "a/b/cordon";
+    ground.Look();
+    CHECK_FALSE(fs::exists(ground.home / "a"));
+  }
+  SECTION("not in another user's home") {
+    if (geteuid() != 0) CORDON_SKIP("root", "only root writes there");
+    REQUIRE(chown(ground.home.path().c_str(), 65534, 65534) == 0);
+    ground.Look();
+    CHECK(fs::is_empty(ground.home.path()));
+  }
+  SECTION("not where a file is") {
+    Write(ground.home / ".cache");
+    ground.Look();
+    CHECK(fs::is_regular_file(ground.home / ".cache"));
+  }
+  SECTION("with rights for nobody else") {
+    ground.Look();
+    CHECK(fs::status(ground.folder).permissions() == fs::perms(0700));
+    CHECK(fs::status(ground.File()).permissions() == fs::perms(0600));
+  }
+  CHECK(ground.contents == ground.Fresh());
+}
+
+TEST_CASE("a small workspace leaves nothing in the cache", "[index]") {
+  Ground ground;
+  for (int i = 10; i < 80; ++i) fs::remove_all(ground.root / ("f" + std::to_string(i)));
+  CHECK(ground.Look() == 21);
+  CHECK_FALSE(fs::exists(ground.folder));
+}
+
+TEST_CASE("a cache holds a bounded number of files", "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  for (std::size_t i = 0; i < IndexCache::kMaxFiles + 5; ++i) {
+    ground.request.skip = {"/nowhere" + std::to_string(i)};
+    ground.Look();
+  }
+  const auto files = std::distance(fs::directory_iterator(ground.folder), {});
+  CHECK(static_cast<std::size_t>(files) == IndexCache::kMaxFiles);
+  CHECK(ground.Look() == 0);  // The last one is among them.
+}
+
+// In a child, since it lives in a mount namespace of its own. 0: as it should be.
+int MountOverKnownFolder(Ground& ground) {
+  if (unshare(CLONE_NEWNS) != 0 || mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return 2;
+  }
+  // The mounts of another namespace are other ones.
+  if (ground.Look() != kAllFolders || ground.Look() != 0) return 3;
+  const std::string folder = ground.root / "f1";
+  // The very same folder, which only the mount tells.
+  if (mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) != 0) return 4;
+  ground.Look();
+  if (ground.contents.mounts != Paths{folder}) return 5;
+  return ground.contents == ground.Fresh() ? 0 : 6;
+}
+
+TEST_CASE("what is mounted over a known folder is looked at", "[index]") {
+  if (geteuid() != 0) CORDON_SKIP("root", "only root mounts");
+  Ground ground;
+  NEEDS_CACHE(ground);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) _exit(MountOverKnownFolder(ground));
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) CORDON_SKIP("mounts", "no mount namespace can be made");
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("whatever happens between them, a program with a cache finds what one without finds",
+          "[index]") {
+  Ground ground;
+  NEEDS_CACHE(ground);
+  std::uint32_t state = 4711;  // The same walk every time.
+  const auto below = [&state](std::uint32_t limit) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 8) % limit;
+  };
+  const auto place = [&] {
+    std::string path = ground.root / ("f" + std::to_string(below(60)));
+    for (std::uint32_t depth = below(3); depth > 0; --depth) path += below(2) == 0 ? "/deep" : "/x";
+    return path;
+  };
+  std::size_t known = 0;
+  for (int step = 0; step < 600; ++step) {
+    std::error_code ignored;
+    switch (below(8)) {
+      case 0:
+        fs::create_directories(place(), ignored);
+        break;
+      case 1:
+        std::ofstream(place() + "/.env");
+        break;
+      case 2:
+        std::ofstream(place() + "/HEAD");
+        fs::create_directories(place() + "/objects", ignored);
+        fs::create_directories(place() + "/refs", ignored);
+        break;
+      case 3:
+        fs::rename(place(), place(), ignored);
+        break;
+      case 4:
+        if (below(4) == 0) fs::remove_all(place(), ignored);
+        break;
+      case 5:
+        fs::rename(place() + "/.env", place() + "/.git", ignored);
+        break;
+      case 6:
+        fs::last_write_time(place(), fs::file_time_type::clock::now() - std::chrono::hours(1),
+                            ignored);
+        break;
+      case 7:
+        fs::permissions(place(), fs::perms(below(2) == 0 ? 0700 : 0755), ignored);
+        break;
+    }
+    if (below(4) != 0) continue;  // Several changes at a time.
+    if (below(8) == 0) LetAge();
+    // Sometimes as if no file had been there when the last program began.
+    if (below(8) == 0 && !ground.File().empty()) fs::remove(ground.File());
+    const std::size_t read = ground.Look();
+    CAPTURE(step);
+    REQUIRE(ground.contents == ground.Fresh());
+    if (read < 40) ++known;
+  }
+  CHECK(known > 20);
+}
+
+TEST_CASE("an image of an index is read as it was written, and nothing else is", "[index]") {
+  IndexTrees trees;
+  auto tree = std::make_unique<IndexTree>();
+  tree->path = "/w";
+  tree->keeps_times = true;
+  tree->mount = 7;
+  using State = FolderRecord::State;
+  tree->top.state = State::kListed;
+  tree->top.names = 3;
+  tree->top.stamp = {1, 2, 3, 4};
+  tree->top.listed_at_ns = 1000;
+  tree->top.findings.push_back({FolderRecord::Finding::Kind::kMatch, NodeType::kFolder, 1, ".env"});
+  for (const char* name : {"a", "b"}) {
+    tree->top.children.push_back({name, std::make_unique<FolderRecord>()});
+  }
+  FolderRecord& below = *tree->top.children[1].record;
+  below.state = State::kListed;
+  below.stamp = {1, 3, 5, 995};  // Changed shortly before.
+  below.listed_at_ns = 1000;
+  trees.emplace("/w", std::move(tree));
+  const std::string image = WriteIndexImage(trees, 10);
+
+  const std::optional<IndexTrees> read = ReadIndexImage(image, 2);
+  REQUIRE(read.has_value());
+  REQUIRE(read->size() == 1);
+  const FolderRecord& top = read->at("/w")->top;
+  CHECK(top.stamp == DirectoryStamp{1, 2, 3, 4});
+  CHECK_FALSE(top.may_change_unnoticed);
+  REQUIRE(top.children.size() == 2);
+  CHECK(top.children[0].record->state == State::kUnread);
+  CHECK(top.children[1].record->state == State::kListed);
+  CHECK(top.children[1].record->may_change_unnoticed);
+  read->at("/w")->keeps_times = true;
+  CHECK(WriteIndexImage(*read, 10) == image);
+
+  CHECK_FALSE(ReadIndexImage(image, 1).has_value());  // It speaks of a second pattern.
+  for (std::size_t size = 0; size < image.size(); ++size) {
+    REQUIRE_FALSE(ReadIndexImage(image.substr(0, size), 2).has_value());
+  }
+  CHECK_FALSE(ReadIndexImage(image + '\0', 2).has_value());
+  for (const char bad : {'/', '\0'}) {
+    std::string changed = image;
+    changed[changed.find(".env")] = bad;
+    CHECK_FALSE(ReadIndexImage(changed, 2).has_value());
+  }
+}
+
+TEST_CASE("a user's key signs as RFC 2104 says, and is the same for each program", "[index]") {
+  const std::optional<UserKey> made = UserKey::FindOrMake();
+  if (!made.has_value()) CORDON_SKIP("keyrings", "no keys of the kernel");
+  const std::optional<UserKey> found = UserKey::Find();
+  REQUIRE(found.has_value());
+  CHECK(made->Sign("text") == found->Sign("text"));
+  CHECK(made->Sign("text") != found->Sign("texu"));
+  CHECK(made->Sign("text") != Sha256("text"));
+}
+
+}  // namespace
+}  // namespace cordon::internal
