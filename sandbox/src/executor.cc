@@ -20,6 +20,7 @@
 #include "process.h"
 #include "process_files.h"
 #include "shared_memory_names.h"
+#include "unix_mediator.h"
 
 namespace cordon::internal {
 namespace {
@@ -201,9 +202,15 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
                           inputs.lists_paths});
   }
   const auto chain = std::make_shared<HandlerChain>();
+  if (inputs.mediates) context.tree = std::make_shared<CommandTree>();
+  if (inputs.has_unix_sockets) {
+    // Before those who would let a connect go on.
+    chain->Add(std::make_shared<UnixMediator>(context.tree, plan.view->writable,
+                                              context.observation,
+                                              OpenListedSockets(profile(), spawn.paths)));
+  }
   if (context.observation != nullptr) chain->Add(context.observation);
   if (inputs.mediates) {
-    context.tree = std::make_shared<CommandTree>();
     chain->Add(std::make_shared<MetadataMediator>(plan.view->writable));
     chain->Add(std::make_shared<NameMediator>(plan.view->writable, context.tree));
     chain->Add(

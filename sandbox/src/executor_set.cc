@@ -153,6 +153,7 @@ class SandboxExecutorSet final : public ExecutorSet {
                          parts_.observed.connects || parts_.observed.paths,
                          parts_.observed.paths,
                          parts_.observed.metadata,
+                         parts_.observed.unix_sockets,
                          parts_.landlock_abi,
                          parts_.tier,
                          HasServedNetwork() ? 0 : parts_.options.ready_sandboxes,
@@ -289,6 +290,9 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   if (!tier.ok()) return tier.status();
   const bool on_host = *tier == Tier::kLandlock;
   const bool wants_egress = parts.options.egress != nullptr && IsServed(parts.profile);
+  const std::string why_not_mediated = on_host ? WhyNotMediated() : std::string();
+  const std::string why_no_unix_sockets =
+      on_host ? WhyNoUnixSockets(parts.profile, why_not_mediated) : std::string();
   const std::string why_not_led =
       on_host && wants_egress ? WhyNotLed(host.landlock_abi) : std::string();
   const bool has_egress = parts.options.egress != nullptr && why_not_led.empty();
@@ -297,11 +301,11 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
                      "commands can share a network only where they have one, in the namespaces "
                      "tier; leave share_network out");
   }
-  absl::Status status =
-      on_host ? CheckSupportedOnHost(parts.profile, why_not_led) : absl::OkStatus();
+  absl::Status status = on_host
+                            ? CheckSupportedOnHost(parts.profile, why_not_led, why_no_unix_sockets)
+                            : absl::OkStatus();
   if (status.ok()) status = CheckSupported(parts.profile, has_egress);
   if (!status.ok()) return status;
-  const std::string why_not_mediated = on_host ? WhyNotMediated() : std::string();
   FilterUse use;
   use.on_host = on_host;
   use.mediated_metadata = on_host && why_not_mediated.empty();
@@ -310,6 +314,7 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   use.nested_namespaces = parts.profile.Settings().ack_nested_namespaces.given();
   parts.is_led = on_host && wants_egress && has_egress;
   use.led_connections = on_host && !use.network;
+  use.unix_sockets = on_host && why_no_unix_sockets.empty();
   absl::StatusOr<std::string> seccomp = CompileSeccompProgram(use);
   if (!seccomp.ok()) return seccomp.status();
   parts.seccomp_program = *std::move(seccomp);
@@ -317,6 +322,7 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   parts.observed.paths = parts.options.explain_paths;
   parts.observed.metadata = use.mediated_metadata;
   parts.observed.names = use.mediated_metadata;
+  parts.observed.unix_sockets = use.unix_sockets;
   status = ChooseLimits(on_host ? BoundOnHost(use.mediated_metadata)
                                 : BoundInNamespaces(limits, parts.options.scratch_root),
                         parts);
@@ -325,9 +331,9 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;
-  parts.report =
-      on_host ? LandlockReport(parts.profile, host, parts.limits, {why_not_mediated, parts.is_led})
-              : NamespacesReport(parts.profile, host, parts.limits, has_egress);
+  parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits,
+                                          {why_not_mediated, why_no_unix_sockets, parts.is_led})
+                         : NamespacesReport(parts.profile, host, parts.limits, has_egress);
   if (parts.options.share_network && parts.profile.Settings().network != Access::kAllow) {
     parts.report.entries.push_back(
         {"network.shared", FeatureStatus::kNarrowed,

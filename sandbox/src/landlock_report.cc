@@ -15,9 +15,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "claimed_guarantees.h"
+#include "command_tree.h"
 #include "cordon/sdk/status.h"
 #include "landlock_abi.h"
 #include "observer.h"
+#include "unix_socket_diag.h"
 
 namespace cordon::internal {
 namespace {
@@ -93,6 +95,15 @@ std::string MetadataDetail(const std::string& why_not) {
                       ": ", why_not);
 }
 
+std::string UnixSocketDetail(const std::string& why_not) {
+  if (why_not.empty()) {
+    return "the supervisor connects stream sockets to those of the command's own tree and to "
+           "listed "
+           "ones, and its process is what their peers see; no datagram sockets";
+  }
+  return absl::StrCat("no unix socket can be made but connected pairs: ", why_not);
+}
+
 }  // namespace
 
 std::string WhyOutOfReach(std::string_view ptrace_scope, bool is_root, bool is_subreaper) {
@@ -126,10 +137,27 @@ std::string WhyNotLed(int landlock_abi) {
   return WhyNotMediated();
 }
 
-absl::Status CheckSupportedOnHost(const Profile& profile, const std::string& why_not_led) {
+std::string WhyNoUnixSockets(const Profile& profile, const std::string& why_not_mediated) {
+  if (profile.Settings().network == Access::kAllow) {
+    return "with the host's network they cannot be told from its other sockets";
+  }
+  if (!why_not_mediated.empty()) return why_not_mediated;
+  if (!CommandTree::CanBeListed()) {
+    return "the kernel does not say which children a process has (CONFIG_PROC_CHILDREN)";
+  }
+  if (!TellsBoundSockets()) {
+    return "the kernel does not say what unix sockets are bound to (CONFIG_UNIX_DIAG)";
+  }
+  return "";
+}
+
+absl::Status CheckSupportedOnHost(const Profile& profile, const std::string& why_not_led,
+                                  const std::string& why_no_unix_sockets) {
   const ProfileConfig& settings = profile.Settings();
   std::vector<std::string> missing;
-  if (!settings.unix_sockets.empty()) missing.emplace_back("unix_sockets");
+  if (!settings.unix_sockets.empty() && !why_no_unix_sockets.empty()) {
+    missing.push_back(absl::StrCat("unix_sockets (", why_no_unix_sockets, ")"));
+  }
   if (settings.ack_tracing.given()) missing.emplace_back("ack_tracing");
   if (settings.ack_nested_namespaces.given()) missing.emplace_back("ack_nested_namespaces");
   const bool open = settings.network == Access::kAllow;
@@ -165,9 +193,7 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
       ProcessEntry(),
       {"environment", FeatureStatus::kEnforced, "built from an allowlist; nothing is inherited"},
       NetworkEntry(open, mediation.connections),
-      Narrowed("unix_sockets",
-               "no unix socket can be made but connected pairs: no rule could keep the command "
-               "from those of the host"),
+      Narrowed("unix_sockets", UnixSocketDetail(mediation.why_no_unix_sockets)),
       Narrowed("proc", ProcDetail(mediation.why_not)),
       Narrowed("temporary_files", TemporaryFilesDetail(mediation.why_not)),
       Narrowed("ipc", "System V IPC and message queues are the host's and closed"),

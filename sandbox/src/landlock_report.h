@@ -36,17 +36,23 @@ inline constexpr int kLandlockAbiOfTier = 6;
 // kernel itself must refuse whatever else they connect to, and let this program connect them.
 [[nodiscard]] std::string WhyNotLed(int landlock_abi);
 
+// Why no command may have unix sockets but connected pairs; empty when it may.
+[[nodiscard]] std::string WhyNoUnixSockets(const Profile& profile,
+                                           const std::string& why_not_mediated);
+
 // Returns kUnavailable for what a profile asks that only a view or a network namespace could give;
-// targets are among that when there is a reason why connections cannot be led to a proxy.
+// targets and unix sockets are among that when there is a reason why connections cannot be made.
 [[nodiscard]] absl::Status CheckSupportedOnHost(const Profile& profile,
-                                                const std::string& why_not_led);
+                                                const std::string& why_not_led,
+                                                const std::string& why_no_unix_sockets);
 
 // What the supervisor does for commands that may not do it themselves.
 struct Mediation {
   // Why it neither changes modes and times (MetadataMediator) nor names (NameMediator), and opens
   // no files in /proc (ProcessFiles); empty: it does.
   std::string why_not;
-  bool connections = false;  // It connects sockets to a proxy of the command's own.
+  std::string why_no_unix_sockets = {};  // Empty: it connects them; see UnixMediator.
+  bool connections = false;              // It connects sockets to a proxy of the command's own.
 };
 
 // The report but for its entries about files.

@@ -153,7 +153,8 @@ TEST_CASE("the landlock tier refuses what only a view or a network namespace can
     fixture.config.network_targets = {"example.com:443"};
     word = "network_targets";
   }
-  SECTION("unix sockets") {
+  SECTION("unix sockets with the host's network") {
+    fixture.config.network = Access::kAllow;
     fixture.config.unix_sockets = {"/run/test.sock"};
     word = "unix_sockets";
   }

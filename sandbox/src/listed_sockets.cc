@@ -28,7 +28,7 @@ std::string Follow(const std::string& path, const std::string& link) {
 
 }  // namespace
 
-ListedSocket FindListedSocket(const PathPolicy& paths, const std::string& path) {
+ListedSocket FindListedSocket(const PathPolicy& paths, const std::string& path, bool has_view) {
   ListedSocket found{path, {}, {}};
   std::string place = path;
   for (int i = 0; i < kMaxLinks; ++i) {
@@ -44,7 +44,7 @@ ListedSocket FindListedSocket(const PathPolicy& paths, const std::string& path) 
   }
   if (StatusOf(place).type != NodeType::kSocket) {
     found.problem = absl::StrCat(path, " is not reachable: no socket was there at the start");
-  } else if (IsReservedPlace(place)) {
+  } else if (has_view && IsReservedPlace(place)) {
     found.problem = absl::StrCat(path, " is not reachable: ", ParentPath(place),
                                  " is the sandbox's own in every view");
   } else {

@@ -17,7 +17,9 @@ struct ListedSocket {
 
 // Looks `path` up on the host. A link is followed only where `paths` lets no command write: one
 // that a command can plant would list whatever socket it likes.
-[[nodiscard]] ListedSocket FindListedSocket(const PathPolicy& paths, const std::string& path);
+// `has_view`: the sandbox has places of its own over the host's.
+[[nodiscard]] ListedSocket FindListedSocket(const PathPolicy& paths, const std::string& path,
+                                            bool has_view = true);
 
 }  // namespace cordon::internal
 

@@ -145,9 +145,14 @@ void Observation::OnSocketPath(const Caller& caller, const std::string& path) {
   const HostObject host = OnHost(place.path, /*follow=*/true);
   if (!host.exists || !S_ISSOCK(host.status.st_mode)) return;
   if (place.exists && IsSameObject(place.status, host.status)) return;
-  refusals_.Add("unix_socket", place.path, [&place](Denial& denial) {
+  OnRefusedSocket(place.path);
+}
+
+void Observation::OnRefusedSocket(const std::string& place) {
+  if (IsProbed(place)) return;
+  refusals_.Add("unix_socket", place, [&place](Denial& denial) {
     denial.reason = "not one of the listed unix sockets";
-    denial.allow_with = "--unix-socket " + ShellQuoted(place.path);
+    denial.allow_with = "--unix-socket " + ShellQuoted(place);
   });
 }
 

@@ -52,6 +52,9 @@ class Observation final : public CallHandler {
   // Every call goes on, but for connects in the landlock tier where the network is not open.
   CallAnswer OnCall(const seccomp_notif& call, int listener) override;
 
+  // Lists the host's socket at `place`, which somebody else refused. On the thread of `OnCall`.
+  void OnRefusedSocket(const std::string& place);
+
   // Safe from any thread.
   [[nodiscard]] std::vector<Denial> Denials() const { return refusals_.All(); }
   // Says what is missing in the list; nothing when it is complete.

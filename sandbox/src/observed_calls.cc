@@ -103,6 +103,8 @@ std::string BuildObserverProgram(std::uint32_t architecture, const ObservedScope
       next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number), look, next);
     }
   };
+  constexpr const char* kUnixCalls[] = {"connect", "listen"};
+  if (scope.unix_sockets) hand_over(kUnixCalls);
   if (scope.metadata) hand_over(MetadataCalls());
   if (scope.forks) hand_over(ForkCalls());
   if (scope.names) {

@@ -44,9 +44,12 @@ struct ObservedScope {
   // `NameCalls`, and `OpenCalls` that write or do not start at an open folder; see ProcessFiles,
   // NameMediator.
   bool names = false;
-  bool forks = false;  // `ForkCalls`; see ForkLimit.
+  bool unix_sockets = false;  // connect and listen, which never go on; see UnixMediator.
+  bool forks = false;         // `ForkCalls`; see ForkLimit.
 
-  [[nodiscard]] bool any() const { return connects || paths || metadata || names || forks; }
+  [[nodiscard]] bool any() const {
+    return connects || paths || metadata || names || unix_sockets || forks;
+  }
 };
 
 // The filter that hands over the calls of `scope` and allows everything else, as an array of struct

@@ -55,20 +55,6 @@ bool Add(int epoll, int fd, std::uint64_t key) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-// Fails only when the caller was killed, or interrupted and asks again.
-void Give(const CallAnswer& answer, int listener, std::uint64_t id) {
-  seccomp_notif_resp response = {};
-  response.id = id;
-  response.error = -answer.error_number;
-  if (answer.error_number == 0) response.val = answer.value;
-  if (answer.goes_on) {
-    response.error = 0;
-    response.val = 0;
-    response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-  }
-  (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
-}
-
 // A filter that allows everything, for the calling thread. Returns 0 or an errno.
 int TakeListener() {
   sock_filter allow = {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
@@ -80,6 +66,19 @@ int TakeListener() {
 }
 
 }  // namespace
+
+void GiveAnswer(const CallAnswer& answer, int listener, std::uint64_t id) {
+  seccomp_notif_resp response = {};
+  response.id = id;
+  response.error = -answer.error_number;
+  if (answer.error_number == 0) response.val = answer.value;
+  if (answer.goes_on) {
+    response.error = 0;
+    response.val = 0;
+    response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+  }
+  (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
 
 int ObservationError() {
   static const int kept = [] {
@@ -176,7 +175,7 @@ void Observer::Serve(std::uint64_t key, unsigned events) {
   Notification notification;
   if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &notification) == 0) {
     const CallAnswer answer = handler->OnCall(notification.call, listener);
-    Give(answer, listener, notification.call.id);
+    if (!answer.is_given_later) GiveAnswer(answer, listener, notification.call.id);
   }
   handler.reset();
   {

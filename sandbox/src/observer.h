@@ -23,9 +23,14 @@ namespace cordon::internal {
 // What becomes of a call: it goes on, or it never does and returns -`error_number`.
 struct CallAnswer {
   bool goes_on = true;
-  int error_number = 0;  // Unless it goes on; 0: it succeeded.
-  int value = 0;         // What it returns then.
+  int error_number = 0;         // Unless it goes on; 0: it succeeded.
+  int value = 0;                // What it returns then.
+  bool is_given_later = false;  // By whoever the handler left that to; see `GiveAnswer`.
 };
+
+// Answers call `id` of `listener`. Without effect when the caller was killed, or interrupted and
+// asks again.
+void GiveAnswer(const CallAnswer& answer, int listener, std::uint64_t id);
 
 // Looks at the calls of one command.
 class CallHandler {

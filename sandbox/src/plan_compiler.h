@@ -33,9 +33,11 @@ struct PlanInputs {
   CompiledLimits limits;
   std::string seccomp_program;
   std::string observer_program;
-  bool lists_refusals = false;  // Of what that program hands over.
-  bool lists_paths = false;     // Refused paths among them.
-  bool mediates = false;        // With the landlock tier: see MetadataMediator, ProcessFiles.
+  bool lists_refusals = false;    // Of what that program hands over.
+  bool lists_paths = false;       // Refused paths among them.
+  bool mediates = false;          // With the landlock tier: see MetadataMediator, ProcessFiles.
+  bool has_unix_sockets = false;  // With the landlock tier: see UnixMediator. Never without both
+                                  // `lists_refusals` and `mediates`.
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;    // When the profile is not unconfined.
   std::size_t ready_sandboxes = 0;  // How many are kept waiting for the profile's own plan.

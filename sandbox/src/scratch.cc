@@ -30,6 +30,8 @@ constexpr std::string_view kSetPrefix = "cordon-set-";
 // Until it is locked a folder has another name, so that no other set takes it for abandoned. The
 // root is locked shared meanwhile: who has it alone knows that the makers of such folders are dead.
 constexpr std::string_view kNewPrefix = "cordon-new-";
+// 64 bits that nobody guesses. Commands make sockets in TMPDIR, whose paths end at 107 bytes.
+constexpr std::size_t kIdDigits = 16;
 constexpr std::time_t kNewSeconds = 60;  // Where the root could not be locked.
 constexpr int kLockTries = 100;          // A millisecond apart.
 constexpr char kLockName[] = "lock";
@@ -231,7 +233,7 @@ absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(
   int error = errno;
   if (root.valid()) RemoveAbandonedSets(root.get());
   const UniqueFd making = root.valid() ? LockRootForMaking(root.get()) : UniqueFd();
-  const std::string id = RandomId();
+  const std::string id = RandomId().substr(0, kIdDigits);
   const std::string new_name = absl::StrCat(std::string(kNewPrefix), id);
   std::string name = absl::StrCat(std::string(kSetPrefix), id);
   if (root.valid() && MakePrivateFolder(root.get(), new_name)) {

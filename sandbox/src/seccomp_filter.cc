@@ -105,7 +105,6 @@ class FilterWriter {
   // What is set here stands, whatever the lists for every tier say.
   void SetForHost() {
     if (use_.led_connections) {
-      for (const RefusedCall& call : RefusedWhenLed()) Set(call.name, Refuse(call.error_number));
       for (const CheckedCall& call : CheckedWhenLed()) Set(call.name, Check(call.check));
       for (const auto& [number, verdict] : verdicts_) decided_.insert(number);
     }
@@ -153,6 +152,8 @@ class FilterWriter {
         return use_.network ? CheckSocket(Refuse(EACCES)) : Refuse(EACCES);
       case ArgumentCheck::kTcpSocket:
         return CheckTcpSocket();
+      case ArgumentCheck::kMediatedUnix:
+        return use_.unix_sockets ? allow_ : Refuse(EACCES);
       case ArgumentCheck::kPlainSend:
         return RefuseBits(3, MSG_FASTOPEN);
       case ArgumentCheck::kPlainMessage:
@@ -160,10 +161,8 @@ class FilterWriter {
       case ArgumentCheck::kPlainOption:
         return CheckPlainOption();
       case ArgumentCheck::kBoundPair: {
-        Label type = writer_.Branch(BPF_JEQ, SOCK_DGRAM, Refuse(EACCES), allow_);
-        type = writer_.Load(ArgumentOffset(1), writer_.And(kSocketTypeMask, type));
-        return writer_.Load(ArgumentOffset(0),
-                            writer_.Branch(BPF_JEQ, AF_UNIX, type, Refuse(EAFNOSUPPORT)));
+        return writer_.Load(ArgumentOffset(0), writer_.Branch(BPF_JEQ, AF_UNIX, CheckUnixStream(),
+                                                              Refuse(EAFNOSUPPORT)));
       }
       case ArgumentCheck::kOwnProcess:
         return writer_.Load(ArgumentOffset(0), writer_.Branch(BPF_JEQ, 0, allow_, refused_));
@@ -235,14 +234,24 @@ class FilterWriter {
     return writer_.Load(ArgumentOffset(0), family);
   }
 
+  // No datagrams, which SOCK_RAW makes, too: each one may have another address.
+  Label CheckUnixStream() {
+    Label type = writer_.Branch(BPF_JEQ, SOCK_SEQPACKET, allow_, Refuse(EACCES));
+    type = writer_.Branch(BPF_JEQ, SOCK_STREAM, allow_, type);
+    return writer_.Load(ArgumentOffset(1), writer_.And(kSocketTypeMask, type));
+  }
+
   Label CheckTcpSocket() {
     const Label closed = Refuse(EACCES);
     constexpr std::uint32_t kProtocols[] = {0, IPPROTO_TCP};
     Label type = writer_.Branch(BPF_JEQ, SOCK_STREAM,
                                 CheckOneOf(2, kProtocols, allow_, Refuse(EPROTONOSUPPORT)), closed);
     type = writer_.Load(ArgumentOffset(1), writer_.And(kSocketTypeMask, type));
-    constexpr std::uint32_t kFamilies[] = {AF_INET, AF_INET6};
-    return CheckOneOf(0, kFamilies, type, closed);
+    const Label local = use_.unix_sockets ? CheckUnixStream() : closed;
+    Label family = writer_.Branch(BPF_JEQ, AF_UNIX, local, closed);
+    family = writer_.Branch(BPF_JEQ, AF_INET, type, family);
+    family = writer_.Branch(BPF_JEQ, AF_INET6, type, family);
+    return writer_.Load(ArgumentOffset(0), family);
   }
 
   // Of IP what says nothing about the way of a packet: a source route (IP_OPTIONS) or a device

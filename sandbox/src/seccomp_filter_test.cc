@@ -359,6 +359,7 @@ TEST_CASE("on the host's own ground the filter closes what Landlock does not cov
     CHECK(filter.Decide("socketpair", {AF_UNIX, SOCK_SEQPACKET, 0}) == kAllow);
     // A datagram socket can be given another address, connected or not.
     CHECK(filter.Decide("socketpair", {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0}) == Errno(EACCES));
+    CHECK(filter.Decide("socketpair", {AF_UNIX, SOCK_RAW, 0}) == Errno(EACCES));  // The same.
     CHECK(filter.Decide("prlimit64", {0, 7}) == kAllow);
     CHECK(filter.Decide("prlimit64", {kPid, 7}) == Errno(EPERM));
     CHECK(filter.Decide("sched_setaffinity", {0}) == kAllow);

@@ -28,6 +28,10 @@ struct FilterUse {
   // anything but connect(2), which Landlock refuses: see led_connection.h.
   bool led_connections = false;
 
+  // With `led_connections`: stream sockets of unix may be made, bound and listen, since another
+  // filter hands listen(2) and connect(2) over. Never without that one.
+  bool unix_sockets = false;
+
   friend bool operator==(const FilterUse&, const FilterUse&) = default;
 };
 

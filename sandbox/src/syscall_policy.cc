@@ -149,12 +149,10 @@ constexpr CheckedCall kCheckedOnHost[] = {
     {"ioprio_set", ArgumentCheck::kOwnIoPriority},
 };
 
-constexpr RefusedCall kRefusedWhenLed[] = {
-    // A listener would be in the host's network.
-    {"bind", EACCES}, {"listen", EACCES},
-};
-
 constexpr CheckedCall kCheckedWhenLed[] = {
+    // A listener would be in the host's network.
+    {"bind", ArgumentCheck::kMediatedUnix},
+    {"listen", ArgumentCheck::kMediatedUnix},
     {"socket", ArgumentCheck::kTcpSocket},
     {"sendto", ArgumentCheck::kPlainSend},
     {"sendmsg", ArgumentCheck::kPlainMessage},
@@ -196,7 +194,6 @@ std::span<const RefusedCall> RefusedCalls() { return kRefused; }
 std::span<const CheckedCall> CheckedCalls() { return kChecked; }
 std::span<const RefusedCall> RefusedOnHost() { return kRefusedOnHost; }
 std::span<const CheckedCall> CheckedOnHost() { return kCheckedOnHost; }
-std::span<const RefusedCall> RefusedWhenLed() { return kRefusedWhenLed; }
 std::span<const CheckedCall> CheckedWhenLed() { return kCheckedWhenLed; }
 std::span<const char* const> MetadataCalls() { return kMetadata; }
 std::span<const char* const> TracingCalls() { return kTracing; }

@@ -20,7 +20,8 @@ enum class ArgumentCheck {
   // Where nothing but rules stands between the command and the host (the landlock tier):
   kNetworkSocket,  // As kSocket without unix: connect(2) to a host's socket could not be told
                    // apart.
-  kTcpSocket,      // TCP over IP alone.
+  kTcpSocket,      // TCP over IP alone; unix streams, too, where they are mediated.
+  kMediatedUnix,   // What only works on unix sockets then, and is refused otherwise.
   kPlainSend,      // Argument 3: no MSG_FASTOPEN, which connects.
   kPlainMessage,   // Argument 2: the same.
   kPlainOption,    // setsockopt(2) that neither turns a TCP socket into another kind (TCP_ULP) nor
@@ -52,7 +53,6 @@ struct RefusedCall {
 [[nodiscard]] std::span<const RefusedCall> RefusedOnHost();
 [[nodiscard]] std::span<const CheckedCall> CheckedOnHost();
 // What is decided differently again where connections are led to a proxy (led_connection.h).
-[[nodiscard]] std::span<const RefusedCall> RefusedWhenLed();
 [[nodiscard]] std::span<const CheckedCall> CheckedWhenLed();
 // Those that change the mode, owner or times of a file.
 [[nodiscard]] std::span<const char* const> MetadataCalls();

@@ -59,6 +59,7 @@ class Compilation {
   void AddProtected();
   void AddUnseen();
   void AddListedSockets();
+  void DescribeListedSockets();
   void AddSockets();
   void AddOtherNames();
   [[nodiscard]] bool IsSurroundedByMore(const RulePlace& place) const;
@@ -102,8 +103,12 @@ absl::Status Compilation::Collect(Tier tier) {
   AddMatches();
   AddProtected();
   AddUnseen();
-  // Without a view no socket can be covered, and so the filter lets none be made.
-  if (tier != Tier::kLandlock) AddSockets();
+  if (tier == Tier::kLandlock) {
+    // No socket can be covered there: see UnixMediator.
+    DescribeListedSockets();
+  } else {
+    AddSockets();
+  }
   AddOtherNames();
   HideScratch();
   return absl::OkStatus();
@@ -252,6 +257,15 @@ void Compilation::AddListedSockets() {
     if (leads_there || IsReservedPlace(listed.path)) continue;
     wish.source = listed.socket;
     builder_.Add(listed.path, wish);
+  }
+}
+
+void Compilation::DescribeListedSockets() {
+  for (const std::string& path : profile_.Settings().unix_sockets) {
+    const ListedSocket listed = FindListedSocket(paths(), path, /*has_view=*/false);
+    if (!listed.problem.empty()) {
+      Describe("unix_sockets", FeatureStatus::kNarrowed, listed.problem);
+    }
   }
 }
 
