@@ -338,7 +338,7 @@ TEST_CASE("the index of a workspace is kept for the next program, and hidden fro
   SandboxFixture fixture;
   const testing::TemporaryFolder home;
   const std::string folder = home / "cordon";
-  for (int i = 0; i < 80; ++i) {
+  for (int i = 0; i < 160; ++i) {
     fs::create_directories(fixture.workspace() + "/f" + std::to_string(i));
   }
   fixture.options.index_cache = folder;

@@ -38,7 +38,7 @@ struct ObservationInputs {
   // The command sees the host's own folders, and Landlock ends what it may do in them.
   bool on_host = false;
   std::vector<std::string> own_folders = {};  // On the host, those that are the command's.
-  std::weak_ptr<EgressDoor> door = {};  // On the host, to the command's proxy, if it has one.
+  std::weak_ptr<EgressDoor> door = {};        // On the host, to the command's proxy, if it has one.
   bool has_door = false;
   // Paths, too; else calls with paths are handed over for somebody else.
   bool lists_paths = false;

@@ -171,7 +171,9 @@ int UnixMediator::ToFile(const Caller& caller, const std::string& path,
   if (!IsListed(object.fd.get())) {
     const int error = CheckOwn(caller, object.fd.get());
     const std::string place = PlaceOf(object.fd.get());
-    if (error == EACCES && !place.empty()) observation_->OnRefusedSocket(place);
+    if (error == EACCES && !place.empty() && observation_ != nullptr) {
+      observation_->OnRefusedSocket(place);
+    }
     if (error != 0) return error;
     if (!OwnerMayWrite(status)) return EACCES;
   }

@@ -20,7 +20,9 @@ constexpr std::size_t kMaxFolderPath = 3800;
 constexpr std::size_t kFewFolders = 64;
 constexpr std::size_t kRefreshesUnwatched = 3;
 
-// To store an index costs as much as to read some of its folders.
+// To store an index costs as much as to read some of its folders, and what is walked in a few
+// milliseconds is nothing to leave a file behind for.
+constexpr std::size_t kFewFoldersToKeep = 128;
 constexpr std::size_t kFewReads = 32;
 constexpr std::size_t kSmallPart = 32;
 
@@ -58,7 +60,7 @@ absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
 }
 
 void WorkspaceIndex::Keep() {
-  if (cache_ == nullptr || !complete_ || folders_ < kFewFolders) return;
+  if (cache_ == nullptr || !complete_ || folders_ < kFewFoldersToKeep) return;
   if (reads_not_kept_ < std::max(kFewReads, folders_ / kSmallPart)) return;
   cache_->Save(request_, trees_);
   reads_not_kept_ = 0;

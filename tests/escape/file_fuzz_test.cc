@@ -54,7 +54,8 @@ class Field : public Ground {
     return {"--backend", backend, "--write", root() + "/outside", "--write", root() + "/readable"};
   }
 
-  // What must not change: everything of all that, with times and modes.
+  // What must not change: everything of all that, with times and modes. What cordon itself keeps
+  // for its next start is not the attacker's doing.
   [[nodiscard]] std::vector<std::string> Kept() const {
     std::vector<std::string> all;
     for (const std::string& folder :
@@ -64,7 +65,9 @@ class Field : public Ground {
         all.push_back(folder + " is no folder any more");
         continue;
       }
-      for (std::string& line : Snapshot(folder)) all.push_back(folder + ": " + line);
+      for (std::string& line : Snapshot(folder)) {
+        if (line.rfind(home() + "/.cache", 0) != 0) all.push_back(folder + ": " + line);
+      }
     }
     for (const char* file : {".git/config", "sub/.git/config", ".envrc"}) {
       all.push_back(std::string(file) + ": " + Read(file));

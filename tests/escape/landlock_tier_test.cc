@@ -84,15 +84,17 @@ TEST_CASE("landlock tier: files of the kernel cannot be opened for writing") {
 TEST_CASE("landlock tier: no socket reaches anything, by no family, path or name") {
   NEEDS_LANDLOCK_TIER();
   const Ground ground;
-  // A TCP socket can be made for the command's own proxy, and connects to nothing else.
-  for (const std::string family :
-       {"unix", "udp", "netlink-route", "netlink-diag", "vsock", "raw", "packet"}) {
+  // TCP sockets are led to the command's own proxy, and unix streams to its own servers.
+  CHECK(ProbeInside(ground, OnHost(), {"socket_family", "unix"}) == "done");
+  for (const std::string family : {"unix-datagram", "unix-raw", "udp", "netlink-route",
+                                   "netlink-diag", "vsock", "raw", "packet"}) {
     INFO(family);
     CHECK(ProbeInside(ground, OnHost(), {"socket_family", family}) == "EACCES");
   }
   CHECK(ProbeInside(ground, OnHost(), {"socket_family", "mptcp"}) != "done");
   const Words open = OnHost({"--net-any"});
   CHECK(ProbeInside(ground, open, {"socket_family", "tcp"}) == "done");
+  CHECK(ProbeInside(ground, open, {"socket_family", "unix"}) == "EACCES");
   CHECK(ProbeInside(ground, open, {"socket_family", "vsock"}) == "EAFNOSUPPORT");
 
   const std::string path = ground.outside() + "/socket";

@@ -8,6 +8,8 @@ static const struct {
   int family, type, protocol;
 } kSockets[] = {
     {"unix", AF_UNIX, SOCK_STREAM, 0},
+    {"unix-datagram", AF_UNIX, SOCK_DGRAM, 0},
+    {"unix-raw", AF_UNIX, SOCK_RAW, 0},
     {"tcp", AF_INET, SOCK_STREAM, 0},
     {"udp", AF_INET, SOCK_DGRAM, 0},
     {"tcp6", AF_INET6, SOCK_STREAM, 0},
