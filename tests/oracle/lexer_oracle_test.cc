@@ -43,7 +43,8 @@ bool IsKnownCommand(const std::string& name) { return name == "a" || name == "b"
 // `command` without a `time` in front, which is a reserved word of bash and a program elsewhere.
 SimpleCommand WithoutTime(SimpleCommand command) {
   auto& words = command.words;
-  if (words.empty() || words[0].text != "time" || words[0].quoted) return command;
+  if (words.empty() || words[0].text != "time") return command;
+  if (words[0].quoted || !words[0].exact) return command;
   const bool has_option = words.size() > 1 && words[1].text == "-p";
   words.erase(words.begin(), words.begin() + (has_option ? 2 : 1));
   return command;
