@@ -400,7 +400,7 @@ TEST_CASE("programs that talk over unix sockets work in the landlock tier") {
   NEED_UNIX_SOCKETS();
   UnixFixture fixture;
   CHECK(fixture.Tried("from multiprocessing.connection import Client, Listener\n"
-                      "l = Listener(family='AF_UNIX', authkey=b'k')\n"
+                      "l = Listener('l.sock', family='AF_UNIX', authkey=b'k')\n"
                       "if os.fork() == 0:\n"
                       "  c = Client(l.address, authkey=b'k'); c.send([1]); os._exit(0)\n"
                       "print(l.accept().recv()); os.wait()\n") == "[1]");
