@@ -52,11 +52,14 @@ class GatedFixture : public SandboxFixture {
     return *std::move(grant);
   }
 
-  absl::StatusOr<RunResult> Run(const Command& command, std::vector<Grant> grants) {
+  [[nodiscard]] static RunOptions OptionsWith(std::vector<Grant> grants) {
     RunOptions run_options;
     run_options.execution_id = kId;
     run_options.grants = std::move(grants);
-    return executor()->Run(command, run_options);
+    return run_options;
+  }
+  absl::StatusOr<RunResult> Run(const Command& command, std::vector<Grant> grants) {
+    return executor()->Run(command, OptionsWith(std::move(grants)));
   }
 
   FakeLog log;
@@ -208,10 +211,12 @@ TEST_CASE("of many who use one grant at the same time one starts") {
   GatedFixture fixture;
   const Command command = fixture.In("echo ran >>ran");
   const Grant grant = fixture.GrantFor(command);
+  const std::shared_ptr<Executor> executor = fixture.executor();  // Asserts, so not in a thread.
   std::vector<absl::Status> results(8);
   std::vector<std::thread> threads;
   for (absl::Status& result : results) {
-    threads.emplace_back([&] { result = fixture.Run(command, {grant}).status(); });
+    threads.emplace_back(
+        [&] { result = executor->Run(command, GatedFixture::OptionsWith({grant})).status(); });
   }
   for (std::thread& thread : threads) thread.join();
   int started = 0;

@@ -64,7 +64,7 @@ class Reader {
       Fail();
       return {};
     }
-    const std::string text(rest_.substr(0, size));
+    std::string text(rest_.substr(0, size));
     rest_.remove_prefix(size);
     return text;
   }

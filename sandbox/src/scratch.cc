@@ -215,8 +215,8 @@ absl::Status RemoveTree(int parent, const std::string& name) {
                         absl::StrFormat("cannot remove the scratch folder %s", name));
 }
 
-ScratchFolder::ScratchFolder(UniqueFd root, UniqueFd folder, UniqueFd lock, std::string root_path,
-                             std::string name)
+ScratchFolder::ScratchFolder(UniqueFd root, UniqueFd folder, UniqueFd lock,
+                             const std::string& root_path, std::string name)
     : name_(std::move(name)),
       path_(absl::StrCat(root_path == "/" ? "" : root_path, "/", name_)),
       root_(std::move(root)),

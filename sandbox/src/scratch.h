@@ -48,7 +48,7 @@ class ScratchFolder {
   [[nodiscard]] absl::Status Remove();
 
  private:
-  ScratchFolder(UniqueFd root, UniqueFd folder, UniqueFd lock, std::string root_path,
+  ScratchFolder(UniqueFd root, UniqueFd folder, UniqueFd lock, const std::string& root_path,
                 std::string name);
 
   const std::string name_;
