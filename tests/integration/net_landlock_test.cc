@@ -7,20 +7,11 @@
 
 #include "integration/support/cordon_run.h"
 #include "integration/support/listener.h"
+#include "integration/support/net_grants.h"
 #include "support/catch.h"
 
 namespace cordon::test {
 namespace {
-
-#define NEEDS_CURL() \
-  if (access("/usr/bin/curl", X_OK) != 0) CORDON_SKIP("curl", "it is not installed")
-
-std::string At(const Listener& server) { return "127.0.0.1:" + std::to_string(server.port()); }
-
-// A grant for `target`, which `server` answers for.
-Words Granting(const std::string& target, const Listener& server) {
-  return {"--net", target, "--resolve", target + "=" + At(server)};
-}
 
 TEST_CASE("in the landlock tier a program reaches what was granted alone, and knows of no proxy") {
   NEEDS_CURL();
