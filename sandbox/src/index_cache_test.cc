@@ -17,6 +17,7 @@
 
 #include "index_image.h"
 #include "own_files.h"
+#include "random_places_testing.h"
 #include "sandbox_testing.h"
 #include "support/catch.h"
 #include "user_key.h"
@@ -354,52 +355,43 @@ TEST_CASE("whatever happens between them, a program with a cache finds what one 
           "[index]") {
   Ground ground;
   NEEDS_CACHE(ground);
-  std::uint32_t state = 4711;  // The same walk every time.
-  const auto below = [&state](std::uint32_t limit) {
-    state = state * 1664525 + 1013904223;
-    return (state >> 8) % limit;
-  };
-  const auto place = [&] {
-    std::string path = ground.root / ("f" + std::to_string(below(60)));
-    for (std::uint32_t depth = below(3); depth > 0; --depth) path += below(2) == 0 ? "/deep" : "/x";
-    return path;
-  };
+  testing::RandomPlaces random(ground.root.path(), 60, 4711);
   std::size_t known = 0;
   for (int step = 0; step < 600; ++step) {
     std::error_code ignored;
-    switch (below(8)) {
+    switch (random.Below(8)) {
       case 0:
-        fs::create_directories(place(), ignored);
+        fs::create_directories(random.Place(), ignored);
         break;
       case 1:
-        std::ofstream(place() + "/.env");
+        std::ofstream(random.Place() + "/.env");
         break;
       case 2:
-        std::ofstream(place() + "/HEAD");
-        fs::create_directories(place() + "/objects", ignored);
-        fs::create_directories(place() + "/refs", ignored);
+        std::ofstream(random.Place() + "/HEAD");
+        fs::create_directories(random.Place() + "/objects", ignored);
+        fs::create_directories(random.Place() + "/refs", ignored);
         break;
       case 3:
-        fs::rename(place(), place(), ignored);
+        fs::rename(random.Place(), random.Place(), ignored);
         break;
       case 4:
-        if (below(4) == 0) fs::remove_all(place(), ignored);
+        if (random.Below(4) == 0) fs::remove_all(random.Place(), ignored);
         break;
       case 5:
-        fs::rename(place() + "/.env", place() + "/.git", ignored);
+        fs::rename(random.Place() + "/.env", random.Place() + "/.git", ignored);
         break;
       case 6:
-        fs::last_write_time(place(), fs::file_time_type::clock::now() - std::chrono::hours(1),
-                            ignored);
+        fs::last_write_time(random.Place(),
+                            fs::file_time_type::clock::now() - std::chrono::hours(1), ignored);
         break;
       case 7:
-        fs::permissions(place(), fs::perms(below(2) == 0 ? 0700 : 0755), ignored);
+        fs::permissions(random.Place(), fs::perms(random.Below(2) == 0 ? 0700 : 0755), ignored);
         break;
     }
-    if (below(4) != 0) continue;  // Several changes at a time.
-    if (below(8) == 0) LetAge();
+    if (random.Below(4) != 0) continue;  // Several changes at a time.
+    if (random.Below(8) == 0) LetAge();
     // Sometimes as if no file had been there when the last program began.
-    if (below(8) == 0 && !ground.File().empty()) fs::remove(ground.File());
+    if (random.Below(8) == 0 && !ground.File().empty()) fs::remove(ground.File());
     const std::size_t read = ground.Look();
     CAPTURE(step);
     REQUIRE(ground.contents == ground.Fresh());

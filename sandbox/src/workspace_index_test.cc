@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cordon/sdk/status.h"
+#include "random_places_testing.h"
 #include "sandbox_testing.h"
 #include "support/catch.h"
 
@@ -318,39 +319,30 @@ TEST_CASE("a folder that takes the place of a watched one is another one", "[ind
 TEST_CASE("whatever happens to it, a watched index finds what a new one finds", "[index]") {
   WatchedGround ground;
   NEEDS_WATCHES(ground);
-  std::uint32_t state = 12345;  // The same walk every time.
-  const auto below = [&state](std::uint32_t limit) {
-    state = state * 1664525 + 1013904223;
-    return (state >> 8) % limit;
-  };
-  const auto place = [&] {
-    std::string path = ground.root / ("f" + std::to_string(below(6)));
-    for (std::uint32_t depth = below(3); depth > 0; --depth) path += below(2) == 0 ? "/deep" : "/x";
-    return path;
-  };
+  testing::RandomPlaces random(ground.root.path(), 6, 12345);
   for (int step = 0; step < 400; ++step) {
     std::error_code ignored;
-    switch (below(6)) {
+    switch (random.Below(6)) {
       case 0:
-        fs::create_directories(place(), ignored);
+        fs::create_directories(random.Place(), ignored);
         break;
       case 1:
-        std::ofstream(place() + "/.env");
+        std::ofstream(random.Place() + "/.env");
         break;
       case 2:
-        std::ofstream(place() + "/HEAD");
+        std::ofstream(random.Place() + "/HEAD");
         break;
       case 3:
-        fs::rename(place(), place(), ignored);
+        fs::rename(random.Place(), random.Place(), ignored);
         break;
       case 4:
-        fs::remove_all(place(), ignored);
+        fs::remove_all(random.Place(), ignored);
         break;
       case 5:
-        fs::rename(place() + "/.env", place() + "/.git", ignored);
+        fs::rename(random.Place() + "/.env", random.Place() + "/.git", ignored);
         break;
     }
-    if (below(3) == 0) continue;  // Several changes at a time.
+    if (random.Below(3) == 0) continue;  // Several changes at a time.
     REQUIRE(ground.Refresh());
     WorkspaceIndex fresh;
     REQUIRE(fresh.Refresh(ground.request).ok());
