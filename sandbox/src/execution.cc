@@ -134,6 +134,8 @@ void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd attached) {
       return;
     case SpawnEvent::Kind::kEnded:
       ended_ = event;
+      // A cgroup cannot be removed while there is a process in it.
+      nothing_left_ = event.nothing_left != 0 && context_.plan.cgroup == nullptr;
       return;
     case SpawnEvent::Kind::kReady:
       return;  // Said before there is an execution.
@@ -183,10 +185,17 @@ UniqueFd Execution::TakeTerminal() {
   return std::move(terminal_);
 }
 
+bool Execution::IsSettled() const {
+  const std::lock_guard lock(mutex_);
+  return settled_.has_value();
+}
+
 std::optional<SteadyTime> Execution::started() const {
   const std::lock_guard lock(mutex_);
   return started_;
 }
+
+bool Execution::IsOver() const { return nothing_left_ || ReadableNow(exit_fd()); }
 
 bool Execution::has_ended() const {
   const std::lock_guard lock(mutex_);
@@ -227,16 +236,25 @@ void Execution::Destroy() {
   (void)shutdown(channel_fd(), SHUT_WR);
 }
 
-absl::StatusOr<RunResult> Execution::Wait(SteadyTime deadline) {
-  if (!ReadableUntil(exit_fd(), deadline)) {
-    return MakeError(ErrorCode::kTimeLimit, "the command still runs");
+bool Execution::IsOverUntil(SteadyTime deadline) {
+  while (true) {
+    const bool more = ReadEvents();
+    if (IsOver()) return true;
+    // What another thread takes in meanwhile is followed by the end of the first process.
+    pollfd descriptors[] = {{exit_fd(), POLLIN, 0}, {more ? channel_fd() : -1, POLLIN, 0}};
+    if (!PollUntil(absl::MakeSpan(descriptors), deadline)) return false;
   }
+}
+
+absl::StatusOr<RunResult> Execution::Wait(SteadyTime deadline) {
+  if (!IsOverUntil(deadline)) return MakeError(ErrorCode::kTimeLimit, "the command still runs");
   const std::lock_guard lock(mutex_);
   if (!settled_.has_value()) SettleLocked();
   return *settled_;
 }
 
 absl::Status Execution::Close() {
+  if (IsSettled()) return absl::OkStatus();
   EndingAs(Outcome::Kind::kCancelled);
   Destroy();
   // What did not end for that long is not waited for as long again.
@@ -260,7 +278,7 @@ RunResult Execution::Quarantine() {
 
 void Execution::Retry() {
   Destroy();
-  if (ReadableNow(exit_fd())) (void)Wait(SteadyTime::max());
+  if (IsOver()) (void)Wait(SteadyTime::max());
 }
 
 void Execution::QuarantineLocked() {
@@ -338,7 +356,7 @@ void Execution::SettleLocked() {
     // others.
     const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
     if (!dies_with_it && !ended_.has_value() && !IsProvedByCgroupLocked()) MarkUnproved(result);
-    result.changed_protected = context_.plan.ChangedProtected();
+    TidyLocked(result);
     if (ended_.has_value() && ended_->ended_by != TreeLimit::kNone) {
       result.report.entries.push_back(EndedByEntry(ended_->ended_by));
     } else if (CountLocked().out_of_memory) {
@@ -357,6 +375,14 @@ void Execution::SettleLocked() {
   context_.plan = {};
   context_.network.reset();
   if (on_end_) on_end_();
+}
+
+void Execution::TidyLocked(RunResult& result) {
+  const ReadyPlan& plan = context_.plan;
+  result.changed_protected = plan.ChangedProtected();
+  if (plan.view != nullptr && !plan.view->absent.empty()) {
+    plan.registered->launcher().NoteTidied(spawned_.run_id);
+  }
 }
 
 void Execution::TakeNetworkLocked(RunResult& result) {

@@ -56,7 +56,8 @@ class Execution {
   // Run once, at the end; set before the execution is shared.
   void OnEnd(std::function<void()> callback) { on_end_ = std::move(callback); }
 
-  // For poll(2): the launcher's messages, and the proof of the end.
+  // For poll(2): the launcher's messages, and the end of the tree's first process, which is the
+  // last one.
   [[nodiscard]] int channel_fd() const { return spawned_.channel.get(); }
   [[nodiscard]] int exit_fd() const { return spawned_.pidfd.get(); }
 
@@ -73,6 +74,11 @@ class Execution {
 
   // When the command began to run; nothing before.
   [[nodiscard]] std::optional<SteadyTime> started() const;
+
+  // Whether the whole tree has ended. The first process may still be on its way out: what it said
+  // in `ReadEvents` is proof that it is alone (`SpawnEvent::nothing_left`), where nothing of ours
+  // waits for its end as well.
+  [[nodiscard]] bool IsOver() const;
 
   // Whether the command's own end has been reported. The tree's end follows at once, unless
   // something in it does not die.
@@ -109,6 +115,8 @@ class Execution {
   void Retry();
 
  private:
+  [[nodiscard]] bool IsOverUntil(SteadyTime deadline);
+  [[nodiscard]] bool IsSettled() const;
   void ReadEventsLocked();
   void OnEventLocked(const SpawnEvent& event, UniqueFd attached);
   void ObserveLocked(const SpawnEvent& event, UniqueFd listener);
@@ -120,6 +128,7 @@ class Execution {
   [[nodiscard]] absl::Status SetupFailureLocked() const;
   [[nodiscard]] Outcome OutcomeLocked() const;
   void SettleLocked();
+  void TidyLocked(RunResult& result);
   void TakeNetworkLocked(RunResult& result);
   void LogExitLocked();
   [[nodiscard]] RunResult KnownLocked() const;
@@ -131,6 +140,7 @@ class Execution {
   const std::chrono::milliseconds end_patience_;
   std::atomic<bool> terminated_ = false;
   std::atomic<bool> quarantined_ = false;
+  std::atomic<bool> nothing_left_ = false;
 
   mutable std::mutex mutex_;
   ExecutionContext context_;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <span>
@@ -149,18 +150,21 @@ class LauncherProcess final : public Launcher {
     return std::move(channel->ours);
   }
 
-  absl::Status NoteRunning(std::uint32_t plan_id, int pidfd) override {
+  absl::StatusOr<std::uint32_t> NoteRunning(std::uint32_t plan_id, int pidfd) override {
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kRunning;
     request.plan_id = plan_id;
+    request.run_id = NextRun();
     const int descriptors[] = {pidfd};
-    return conversation_.Tell(request, descriptors);
+    absl::Status told = conversation_.Tell(request, descriptors);
+    if (!told.ok()) return told;
+    return request.run_id;
   }
 
-  void NoteTidied(std::uint32_t plan_id) override {
+  void NoteTidied(std::uint32_t run_id) override {
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kTidied;
-    request.plan_id = plan_id;
+    request.run_id = run_id;
     // Without a launcher nobody removes anything.
     (void)conversation_.Tell(request, {});
   }
@@ -177,15 +181,18 @@ class LauncherProcess final : public Launcher {
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kSpawn;
     request.plan_id = plan_id;
+    request.run_id = NextRun();
     AddPlace(place, request, descriptors);
     if (block->size() <= kMaxInlineBytes) {
       request.inline_bytes = static_cast<std::uint32_t>(block->size());
-      return Begun(conversation_.Ask(request, *block, descriptors), std::move(channel->ours));
+      return Begun(conversation_.Ask(request, *block, descriptors), std::move(channel->ours),
+                   request.run_id);
     }
     const absl::StatusOr<UniqueFd> file = MemoryFile(*block);
     if (!file.ok()) return file.status();
     descriptors.push_back(file->get());
-    return Begun(conversation_.Ask(request, {}, descriptors), std::move(channel->ours));
+    return Begun(conversation_.Ask(request, {}, descriptors), std::move(channel->ours),
+                 request.run_id);
   }
 
   absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) override {
@@ -268,14 +275,21 @@ class LauncherProcess final : public Launcher {
     return absl::OkStatus();
   }
 
-  static absl::StatusOr<SpawnedSandbox> Begun(absl::StatusOr<Answer> answer, UniqueFd channel) {
+  std::uint32_t NextRun() {
+    const std::uint32_t next = ++runs_;
+    return next != 0 ? next : ++runs_;
+  }
+
+  static absl::StatusOr<SpawnedSandbox> Begun(absl::StatusOr<Answer> answer, UniqueFd channel,
+                                              std::uint32_t run_id) {
     if (!answer.ok()) return answer.status();
     if (const int error = answer->reply.error_number) {
       return MakeSetupFailure(StepName(Step::kNamespaces), error, "cannot make a sandbox");
     }
-    return SpawnedSandbox{std::move(answer->descriptor), std::move(channel)};
+    return SpawnedSandbox{std::move(answer->descriptor), std::move(channel), run_id};
   }
 
+  std::atomic<std::uint32_t> runs_ = 0;
   Conversation conversation_;
   std::mutex stop_mutex_;
   UniqueFd pidfd_;

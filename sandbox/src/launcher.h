@@ -18,8 +18,9 @@ namespace cordon::internal {
 
 // A spawn that the launcher has begun. Dropping `channel` kills the tree.
 struct SpawnedSandbox {
-  UniqueFd pidfd;    // Of the sandbox's pid 1: readable once the whole tree has ended.
-  UniqueFd channel;  // Carries `SpawnEvent`s out and `SpawnControl`s in.
+  UniqueFd pidfd;            // Of the sandbox's pid 1: readable once the whole tree has ended.
+  UniqueFd channel;          // Carries `SpawnEvent`s out and `SpawnControl`s in.
+  std::uint32_t run_id = 0;  // For `Launcher::NoteTidied`.
 };
 
 // Where a sandbox is made.
@@ -89,12 +90,14 @@ class Launcher {
   }
 
   // Says that the tree behind `pidfd` (borrowed), which `Prepare` began, gets its command: what it
-  // must not leave behind is removed also when the calling process dies.
-  [[nodiscard]] virtual absl::Status NoteRunning(std::uint32_t plan_id, int pidfd) = 0;
+  // must not leave behind is removed also when the calling process dies. Returns the `run_id` of
+  // that.
+  [[nodiscard]] virtual absl::StatusOr<std::uint32_t> NoteRunning(std::uint32_t plan_id,
+                                                                  int pidfd) = 0;
 
-  // Says that nothing is left of what the ended trees of this plan must not leave behind: what
+  // Says that nothing is left of what the tree, which has ended, must not leave behind: what
   // appears under those names from now on is somebody else's.
-  virtual void NoteTidied(std::uint32_t plan_id) = 0;
+  virtual void NoteTidied(std::uint32_t run_id) = 0;
 
   // From now on, when the calling process dies without having called `Stop`, the folder `name` of
   // the open folder `parent` (borrowed) is removed with everything in it.

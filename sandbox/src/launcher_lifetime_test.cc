@@ -73,6 +73,15 @@ TEST_CASE("what a command leaves behind ends with it") {
   CHECK(ran.tree_ended);
 }
 
+TEST_CASE("pid 1 says that nothing is left when everybody else has ended") {
+  NEEDS_NAMESPACES();
+  const Ran ran = Run(SystemPlan(), "sleep 1000 & setsid sleep 1000 & exit 3");
+  REQUIRE(ran.events.size() == 2);
+  CHECK(ran.exit_code() == 3);
+  CHECK(ran.events[1].left_running == 1);
+  CHECK(ran.events[1].nothing_left == 1);
+}
+
 TEST_CASE("SIGTERM reaches every process of the tree") {
   NEEDS_NAMESPACES();
   const auto launcher = StartedLauncherOrFail();
@@ -223,6 +232,7 @@ TEST_CASE("unconfined, the supervisor ends what the command leaves behind") {
     const auto events = ReadEvents(running.sandbox.channel.get());
     REQUIRE(events.size() == 2);
     CHECK(WTERMSIG(events[1].wait_status) == SIGKILL);
+    CHECK(events[1].nothing_left == 0);  // It cannot know.
   }
   SECTION("when nobody listens any more") { running.sandbox.channel.Reset(); }
   SECTION("when the launcher ends") { launcher->Stop(); }

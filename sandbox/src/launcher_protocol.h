@@ -22,18 +22,19 @@ struct LauncherRequest {
   enum class Kind : std::uint32_t {
     kAddPlan,     // One descriptor: a memory file with the plan's block.
     kRemovePlan,  // `plan_id`
-    kSpawn,       // Descriptors: input, output, error, channel; with `kInNetwork` the network
-                  // namespace to start in; with `kInCgroup` the cgroup; and, when `inline_bytes` is
-                  // 0, a memory file with the command's block, which else follows this record.
-    kPrepare,     // `plan_id`. Descriptors: the channel of a sandbox that waits for its command;
-                  // with `kInNetwork` the network namespace to make it in; with `kInCgroup` the
-                  // cgroup. There is no reply; what fails is said on the channel.
-    kRunning,     // `plan_id`, one descriptor: the pidfd of such a sandbox, which gets its command
-                  // now. There is no reply.
-    kTidied,      // `plan_id`: what the ended commands of that plan must not leave behind is
-                  // removed. There is no reply.
-    kOwnFolder,   // One descriptor: a folder. The name of a folder in it follows this record; it is
-                  // removed when the process that is served dies.
+    kSpawn,  // `plan_id`, `run_id`. Descriptors: input, output, error, channel; with `kInNetwork`
+             // the network namespace to start in; with `kInCgroup` the cgroup; and, when
+             // `inline_bytes` is 0, a memory file with the command's block, which else follows this
+             // record.
+    kPrepare,    // `plan_id`. Descriptors: the channel of a sandbox that waits for its command;
+                 // with `kInNetwork` the network namespace to make it in; with `kInCgroup` the
+                 // cgroup. There is no reply; what fails is said on the channel.
+    kRunning,    // `plan_id`, `run_id`, one descriptor: the pidfd of such a sandbox, which gets
+                 // its command now. There is no reply.
+    kTidied,     // `run_id`: what that command, which has ended, must not leave behind is removed.
+                 // There is no reply.
+    kOwnFolder,  // One descriptor: a folder. The name of a folder in it follows this record; it is
+                 // removed when the process that is served dies.
     kMakeNetwork,        // One descriptor: the socket on which the new network's keeper serves
                          // (network_protocol.h). With `kWithGateway` it has two sides.
     kCheckProcessLimit,  // Whether a plan may have a `process_limit`: no error.
@@ -47,7 +48,7 @@ struct LauncherRequest {
   // kSpawn, kPrepare: one more than the id of a plan with the same view, whose template is used if
   // it is there already, and is made if not; 0: none. The size stays a multiple of 8.
   std::uint32_t template_plan = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t run_id = 0;  // Of a command, never 0; may come again after 2^32.
 };
 inline constexpr int kSpawnDescriptors = 4;
 

@@ -92,7 +92,7 @@ absl::StatusOr<RunResult> OutputPump::Run(Execution& execution) {
   for (Stream& stream : streams_) stream.pipe.writer.Reset();
   // A set-up that hangs must not outlive the limit either; the command's own time starts later.
   SetTimeLimit(std::chrono::steady_clock::now());
-  while (!gave_up_ && !ReadableNow(execution.exit_fd())) WaitForOneThing(execution);
+  while (!gave_up_ && !execution.IsOver()) WaitForOneThing(execution);
   for (Stream& stream : streams_) ReadRest(stream);
 
   absl::StatusOr<RunResult> result =

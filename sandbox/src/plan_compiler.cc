@@ -43,9 +43,7 @@ std::vector<ReportEntry> ReadyPlan::entries() const {
 
 std::vector<std::string> ReadyPlan::ChangedProtected() const {
   if (view == nullptr) return {};
-  std::vector<std::string> changed = compiler->ChangedProtected(*view);
-  if (!view->absent.empty()) registered->launcher().NoteTidied(registered->id());
-  return changed;
+  return compiler->ChangedProtected(*view);
 }
 
 PlanCompiler::PlanCompiler(PlanInputs inputs, std::shared_ptr<Launcher> launcher)

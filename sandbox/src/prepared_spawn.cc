@@ -76,8 +76,12 @@ absl::StatusOr<std::shared_ptr<Execution>> HandOver(const std::shared_ptr<LiveEx
     LogStartFailure(spawn, sandbox.status());
     return sandbox.status();
   }
+  std::shared_ptr<ReadySandboxes> ready = spawn.context.plan.ready;
   auto execution = std::make_shared<Execution>(*std::move(sandbox), std::move(spawn.context));
-  execution->OnEnd([live, ended = execution.get()] { live->Forget(ended); });
+  execution->OnEnd([live, ready = std::move(ready), ended = execution.get()] {
+    live->Forget(ended);
+    if (ready != nullptr) ready->Refill();
+  });
   return execution;
 }
 
@@ -94,8 +98,7 @@ absl::StatusOr<std::shared_ptr<Execution>> StartPrepared(
   const std::shared_ptr<ReadySandboxes> ready = spawn.context.plan.ready;
   absl::StatusOr<std::shared_ptr<Execution>> execution =
       live->Start([&] { return HandOver(live, spawn, streams); });
-  // While the command runs.
-  if (ready != nullptr && execution.ok()) ready->Refill();
+  if (ready != nullptr && execution.ok()) ready->RefillIfFew();
   return execution;
 }
 

@@ -76,13 +76,17 @@ std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, 
       if (!pidfd.ok()) continue;
       one->pidfd = *std::move(pidfd);
     }
-    if (!plan_.absent.empty() && !launcher_->NoteRunning(one->plan->id(), one->pidfd.get()).ok()) {
-      return std::nullopt;
+    std::uint32_t run_id = 0;
+    if (!plan_.absent.empty()) {
+      const absl::StatusOr<std::uint32_t> noted =
+          launcher_->NoteRunning(one->plan->id(), one->pidfd.get());
+      if (!noted.ok()) return std::nullopt;
+      run_id = *noted;
     }
     if (!HandOver(one->channel.get(), *block, {standard_input, standard_output, standard_error})) {
       continue;
     }
-    return StartedInReady{{std::move(one->pidfd), std::move(one->channel)},
+    return StartedInReady{{std::move(one->pidfd), std::move(one->channel), run_id},
                           std::move(one->plan),
                           std::move(one->cgroup)};
   }
@@ -122,6 +126,14 @@ absl::Status ReadySandboxes::Prove(const Network& network) {
   }
   waiting_.back().pidfd = *std::move(pidfd);
   return absl::OkStatus();
+}
+
+void ReadySandboxes::RefillIfFew() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (2 * waiting_.size() >= count_) return;
+  }
+  Refill();
 }
 
 void ReadySandboxes::Refill() {

@@ -53,8 +53,12 @@ class ReadySandboxes {
   [[nodiscard]] absl::Status Prove(const std::shared_ptr<NetworkNamespaces>& network = nullptr);
 
   // Has as many made as are missing, without waiting for them. What fails is tried again the next
-  // time.
+  // time. To be called when a command has ended: making one would slow down whatever runs on few
+  // processors.
   void Refill();
+
+  // The same while a command runs, which may take long: only when less than half of them wait.
+  void RefillIfFew();
 
   // The plan whose template the next command may start from, when it gets a new sandbox: its paths
   // lead to the same objects still. Null where none is worth making, as for the first command.

@@ -38,9 +38,8 @@ enum class Step : std::uint8_t {
 // order: kReady (only from a sandbox that was begun without a command; the pidfd of its pid 1 is
 // attached); for a command with a terminal, kTerminal; for a plan that observes, kObserved or
 // kUnobserved; kStarted or kFailed; after kStarted exactly one kEnded. End of file without kEnded
-// means that the tree was killed from outside. The proof of the tree's end is not kEnded, which
-// also comes when something does not die, but the end of the first process, which outlives the
-// others.
+// means that the tree was killed from outside. What proves the tree's end is the end of the first
+// process, which outlives the others; and before that a kEnded with `nothing_left`.
 struct SpawnEvent {
   enum class Kind : std::uint8_t {
     kStarted,
@@ -60,6 +59,10 @@ struct SpawnEvent {
   std::uint64_t cpu_microseconds = 0;   // User and system, whole tree.
   std::uint64_t max_rss_bytes = 0;
   std::uint32_t left_running = 0;  // Whether others of the tree still ran when the command ended.
+  // Of a kEnded: pid 1 of a pid namespace has no child any more, and so is alone in it. Its own end
+  // takes longer, since the kernel unmounts the view first, and makes no difference to anybody.
+  std::uint32_t nothing_left = 0;
+  std::uint32_t reserved = 0;
   char detail[128] = {};
 };
 

@@ -65,10 +65,10 @@ class Launcher {
         Prepare(received);
       } else if (whole && message.request.kind == LauncherRequest::Kind::kRunning) {
         if (received.descriptor_count == 1 && KnowsPlan(message.request.plan_id)) {
-          NoteRunning(message.request.plan_id, received.descriptors[0].get());
+          NoteRunning(received.descriptors[0].get());
         }
       } else if (whole && message.request.kind == LauncherRequest::Kind::kTidied) {
-        ForgetEnded(message.request.plan_id);
+        Forget(message.request.run_id);
       } else {
         Answer(whole ? Handle(received) : Result{EINVAL});
       }
@@ -117,9 +117,7 @@ class Launcher {
     for (int left = 4096; left > 0 && BecomesReadable(kLauncherSocket, kNow); --left) {
       const Received received = Receive(kLauncherSocket, &message, sizeof(message));
       if (received.size < static_cast<long>(sizeof(LauncherRequest))) return;
-      if (message.request.kind == LauncherRequest::Kind::kTidied) {
-        ForgetEnded(message.request.plan_id);
-      }
+      if (message.request.kind == LauncherRequest::Kind::kTidied) Forget(message.request.run_id);
     }
   }
 
@@ -137,22 +135,28 @@ class Launcher {
     }
   }
 
-  void ForgetEnded(std::uint32_t plan_id) {
+  void Forget(std::uint32_t run_id) {
     for (Running& running : running_) {
-      if (running.plan_id != plan_id || !running.tree.ok()) continue;
-      if (IsReadable(running.tree.get())) running.tree = {};
+      if (running.tree.ok() && running.run_id == run_id) running.tree = {};
     }
   }
 
-  // Remembers a spawn until it has been tidied up after; in the place of an ended one, if need be.
-  void NoteRunning(std::uint32_t plan_id, int pidfd) {
-    if (Plan(plans[plan_id].start).header->absent.count == 0) return;
+  // Remembers the request's command until it has been tidied up after; in the place of an ended
+  // one, if need be.
+  void NoteRunning(int pidfd) {
+    if (Plan(plans[message.request.plan_id].start).header->absent.count == 0) return;
+    Running* place = nullptr;
     for (Running& running : running_) {
-      if (running.tree.ok() && !IsReadable(running.tree.get())) continue;
-      running.tree = Fd(Call(__NR_fcntl, pidfd, kDuplicateCloexec, 3));
-      running.plan_id = plan_id;
-      return;
+      if (!running.tree.ok()) {
+        place = &running;
+        break;
+      }
+      if (place == nullptr && IsReadable(running.tree.get())) place = &running;
     }
+    if (place == nullptr) return;
+    place->tree = Fd(Call(__NR_fcntl, pidfd, kDuplicateCloexec, 3));
+    place->plan_id = message.request.plan_id;
+    place->run_id = message.request.run_id;
   }
 
   static bool BecomesReadable(int fd, __kernel_timespec timeout) {
@@ -293,7 +297,7 @@ class Launcher {
     Place(received.descriptors + internal::kSpawnDescriptors, &spawn);
     Fd pidfd = BeginFromTemplateOrNot(spawn);
     const int error = pidfd.error();
-    if (error == 0) NoteRunning(message.request.plan_id, pidfd.get());
+    if (error == 0) NoteRunning(pidfd.get());
     return {error, 0, static_cast<Fd&&>(pidfd)};
   }
 
@@ -328,6 +332,7 @@ class Launcher {
   struct Running {
     Fd tree;
     std::uint32_t plan_id = 0;
+    std::uint32_t run_id = 0;
   };
 
   Running running_[kMaxRunning];

@@ -105,7 +105,7 @@ class Supervisor {
     DrainSignals();
     for (;;) {
       int status = 0;
-      const long ended = Call(__NR_wait4, -1, &status, WNOHANG, nullptr);
+      const long ended = Call(__NR_wait4, -1, &status, WNOHANG | __WALL, nullptr);
       if (ended <= 0) return;
       if (IsStop(status)) {
         LetGo(ended, status);
@@ -156,13 +156,13 @@ class Supervisor {
     return true;
   }
 
-  // Whether there are children that have not ended.
+  // Whether there are children that have not ended, whatever they were cloned with (__WALL).
   bool ReapAll() {
     DrainSignals();
     long ended;
     do {
       int status = 0;
-      ended = Call(__NR_wait4, -1, &status, WNOHANG, nullptr);
+      ended = Call(__NR_wait4, -1, &status, WNOHANG | __WALL, nullptr);
       if (ended == supervised_.command) wait_status_ = status;
     } while (ended > 0);
     return ended == 0;
@@ -173,6 +173,7 @@ class Supervisor {
     wall_microseconds_ = NowMicroseconds() - supervised_.started_microseconds;
     left_running_ = ReapAll();
     const bool is_all = EndTree(kReapMicroseconds, kShortPause);
+    nothing_left_ = is_all && supervised_.is_init;
     Report(SpawnEvent::Kind::kEnded);
     // A namespace's pid 1 is gone only after all others; elsewhere this process sees to that.
     if (!is_all && !supervised_.is_init) EndTree(kNever, kLongPause);
@@ -196,6 +197,7 @@ class Supervisor {
     event.wall_microseconds = wall_microseconds_;
     event.ended_by = watch_.exceeded();
     event.left_running = left_running_ ? 1 : 0;
+    event.nothing_left = nothing_left_ ? 1 : 0;
     if (kind == SpawnEvent::Kind::kEnded) AddUsage(&event);
     Send(kChannel, &event, sizeof(event));
   }
@@ -216,6 +218,7 @@ class Supervisor {
   bool launcher_gone_ = false;
   int wait_status_ = 0;
   bool left_running_ = false;
+  bool nothing_left_ = false;
   std::uint64_t wall_microseconds_ = 0;
 };
 
