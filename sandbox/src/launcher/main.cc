@@ -82,15 +82,25 @@ class Launcher {
     Fd pidfd = {};
   };
 
+  // What is made ahead waits until a command that was just begun is likely to have ended.
+  static constexpr __kernel_timespec kBusy = {0, 2'000'000};
+
   // False once the process that is served is gone.
   bool WaitForRequest() {
     pollfd entries[] = {{kLauncherSocket, POLLIN, 0}, {kLauncherHost, POLLIN, 0}};
     for (;;) {
-      __kernel_timespec idle = {ViewTemplates::kIdleSeconds, 0};
-      const long ready =
-          Call(__NR_ppoll, entries, 2, templates_.empty() ? nullptr : &idle, nullptr, 0);
+      const bool wants_networks = templates_.WantNetworks();
+      __kernel_timespec pause = {ViewTemplates::kIdleSeconds, 0};
+      if (wants_networks) pause = kBusy;
+      const bool has_work = wants_networks || !templates_.empty();
+      const long ready = Call(__NR_ppoll, entries, 2, has_work ? &pause : nullptr, nullptr, 0);
       if (ready > 0) return entries[1].revents == 0;
-      if (ready == 0) templates_.ForgetIdle();
+      if (ready != 0) continue;
+      if (wants_networks) {
+        templates_.MakeNetworks();
+      } else {
+        templates_.ForgetIdle();
+      }
     }
   }
 
@@ -312,6 +322,11 @@ class Launcher {
     from_template.plan = plan;
     from_template.view = templates_.For(id, plan, spawn.network);
     if (from_template.view == nullptr) return Begin(spawn);
+    Fd network;
+    if (spawn.network < 0 && plan.header->host_network == 0) {
+      network = templates_.TakeNetwork(*from_template.view);
+      from_template.spare_network = network.get();
+    }
     Fd pidfd = Begin(from_template);
     if (pidfd.ok()) return pidfd;
     templates_.Fail(*from_template.view);

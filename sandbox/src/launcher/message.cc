@@ -36,6 +36,18 @@ struct RightsMessage {
 
 }  // namespace
 
+int MakeSocketPair(Fd* one, Fd* other) {
+  constexpr int kUnixFamily = 1;          // AF_UNIX
+  constexpr int kSequencedPackets = 5;    // SOCK_SEQPACKET
+  constexpr int kCloseOnExec = 02000000;  // SOCK_CLOEXEC
+  int ends[2];
+  const long made = Call(__NR_socketpair, kUnixFamily, kSequencedPackets | kCloseOnExec, 0, ends);
+  if (ErrorOf(made) != 0) return ErrorOf(made);
+  *one = Fd(ends[0]);
+  *other = Fd(ends[1]);
+  return 0;
+}
+
 Received Receive(int socket, void* buffer, std::size_t capacity) {
   Vector vector = {buffer, capacity};
   RightsMessage<kMaxDescriptors> control = {};

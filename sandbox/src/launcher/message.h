@@ -18,6 +18,9 @@ struct Received {
   int descriptor_count = 0;
 };
 
+// Makes the two ends of such a socket; no command inherits them. Returns an errno.
+[[nodiscard]] int MakeSocketPair(Fd* one, Fd* other);
+
 // Waits for one message.
 [[nodiscard]] Received Receive(int socket, void* buffer, std::size_t capacity);
 

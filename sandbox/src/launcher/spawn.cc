@@ -23,8 +23,8 @@ namespace cordon::launcher {
 namespace {
 
 // Whether the sandbox makes a network namespace of its own.
-bool OwnsNetwork(const Spawn& spawn) {
-  return spawn.plan.header->host_network == 0 && spawn.network < 0;
+bool MakesNetwork(const Spawn& spawn) {
+  return spawn.plan.header->host_network == 0 && spawn.network < 0 && spawn.spare_network < 0;
 }
 
 unsigned long CloneFlags(const Spawn& spawn) {
@@ -32,7 +32,7 @@ unsigned long CloneFlags(const Spawn& spawn) {
   if (spawn.plan.header->namespaces == 0) return flags;
   flags |=
       CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-  return OwnsNetwork(spawn) ? flags | CLONE_NEWNET : flags;
+  return MakesNetwork(spawn) ? flags | CLONE_NEWNET : flags;
 }
 
 int SetHostName(const char* name) { return ErrorOf(Call(__NR_sethostname, name, Length(name))); }
@@ -67,7 +67,7 @@ Outcome EnterNamespaces(const Spawn& spawn, const Identity& identity) {
       return At(Step::kNamespaces, error);
     }
   }
-  if (OwnsNetwork(spawn)) {
+  if (MakesNetwork(spawn)) {
     if (const int error = RaiseLoopback()) return At(Step::kLoopback, error);
   }
   if (const int error = SetHostName(spawn.plan.Text(plan.host_name))) {
@@ -177,7 +177,9 @@ int EnterWhatWasMade(Entrance* entrance) {
     if (const int error = EnterNetwork(spawn.network)) return error;
   }
   if (spawn.view == nullptr) return 0;
-  return EnterTemplate(*spawn.view, spawn.plan, &entrance->view_copy);
+  if (const int error = EnterTemplate(*spawn.view, spawn.plan, &entrance->view_copy)) return error;
+  if (spawn.spare_network < 0) return 0;
+  return ErrorOf(Call(__NR_setns, spawn.spare_network, CLONE_NEWNET));
 }
 
 // Runs in a process between, with this program's memory and descriptors: a namespace can be entered

@@ -15,7 +15,8 @@ struct Spawn {
   Command command;  // Absent (a null header): the sandbox is made and waits for it.
   int standard[3] = {-1, -1, -1};
   int channel = -1;
-  int network = -1;                    // The namespace to start in; else one of its own, if any.
+  int network = -1;                    // The namespace to start in; else one of its own, if any,
+  int spare_network = -1;              // which may be this one, of the template's.
   const ViewTemplate* view = nullptr;  // Of the plan and the network, to start from.
   int view_copy = -1;                  // Of its tree, once it was entered.
   int cgroup = -1;                     // The cgroup to start in; else this program's.

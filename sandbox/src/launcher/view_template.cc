@@ -17,9 +17,6 @@ namespace {
 
 constexpr int kAnswer = 3;
 constexpr int kTemplateDescriptors = 3;
-constexpr int kUnixFamily = 1;           // AF_UNIX
-constexpr int kSequencedPackets = 5;     // SOCK_SEQPACKET
-constexpr int kCloseOnExec = O_CLOEXEC;  // SOCK_CLOEXEC
 
 // The process that makes a template, in namespaces that are new.
 class Maker {
@@ -166,6 +163,31 @@ void ViewTemplates::Forget(std::uint32_t plan_id) {
   }
 }
 
+Fd ViewTemplates::TakeNetwork(const ViewTemplate& view_template) {
+  for (Slot& slot : slots_) {
+    if (&slot.made != &view_template) continue;
+    slot.wants_network = true;
+    return slot.spare_network.Take();
+  }
+  return {};
+}
+
+bool ViewTemplates::WantNetworks() const {
+  for (const Slot& slot : slots_) {
+    if (slot.wants_network && slot.spare_network.is_missing()) return true;
+  }
+  return false;
+}
+
+void ViewTemplates::MakeNetworks() {
+  for (Slot& slot : slots_) {
+    if (!slot.wants_network || !slot.spare_network.is_missing()) continue;
+    slot.wants_network = false;
+    if (slot.spare_network.is_refused()) continue;
+    slot.spare_network.Begin(slot.made.user.get(), launcher_.get());
+  }
+}
+
 bool ViewTemplates::empty() const {
   for (const Slot& slot : slots_) {
     if (slot.state != State::kNone) return false;
@@ -209,11 +231,8 @@ void ViewTemplates::Begin(Slot& slot, const Plan& plan, const Fd& parent) {
   slot.roles = {reinterpret_cast<char*>(memory), static_cast<std::uint64_t>(size)};
   auto* roles = reinterpret_cast<ViewRole*>(memory);
   if (!AssignRoles(plan, roles)) return;
-  int ends[2];
-  const int type = kSequencedPackets | kCloseOnExec;
-  if (ErrorOf(Call(__NR_socketpair, kUnixFamily, type, 0, ends)) != 0) return;
-  slot.answer = Fd(ends[0]);
-  const Fd theirs(ends[1]);
+  Fd theirs;
+  if (MakeSocketPair(&slot.answer, &theirs) != 0) return;
   MakerStart start = {plan, identity_, roles, theirs.get(), launcher_.get(), parent.get()};
   if (StartMaker(&start) != 0) return;
   slot.made.roles = roles;

@@ -15,6 +15,7 @@
 #include "launcher/identity.h"
 #include "launcher/mapping.h"
 #include "launcher/plan_reader.h"
+#include "launcher/spare_network.h"
 #include "launcher/view_roles.h"
 
 namespace cordon::launcher {
@@ -51,6 +52,13 @@ class ViewTemplates {
   void Fail(const ViewTemplate& view_template);
   void Forget(std::uint32_t plan_id);
 
+  // A network of its own for a sandbox that starts from it, if there is one by now; the next one is
+  // to be made.
+  [[nodiscard]] Fd TakeNetwork(const ViewTemplate& view_template);
+  // Whether some are to be made, once nothing else is to be done; has them made.
+  [[nodiscard]] bool WantNetworks() const;
+  void MakeNetworks();
+
   // While there are any, what was not used for that long is to be given up: it holds file systems
   // that the host may want to be rid of.
   static constexpr int kIdleSeconds = 60;
@@ -71,6 +79,8 @@ class ViewTemplates {
     Fd answer;                  // What the process that makes it sends it on.
     Mapping roles;
     ViewTemplate made;
+    SpareNetwork spare_network;
+    bool wants_network = false;
   };
 
   [[nodiscard]] Slot* Find(std::uint32_t plan_id, std::uint64_t network);
