@@ -6,7 +6,9 @@
 #include <linux/signal.h>
 
 #include "launcher/exec.h"
+#include "launcher/identity.h"
 #include "launcher/landlock.h"
+#include "launcher/latch.h"
 #include "launcher/message.h"
 #include "launcher/process_state.h"
 #include "launcher/ready.h"
@@ -16,9 +18,13 @@
 namespace cordon::launcher {
 namespace {
 
+// Of both processes: the child shares the memory until it executes the command.
 struct Start {
-  Spawn* spawn;
-  StartedCommand result;  // Of the child, which shares the memory until it executes the command.
+  Spawn* spawn = nullptr;
+  StartedCommand result;  // The child's.
+  Latch meanwhile;        // Opened by the caller.
+  bool may_run = false;   // Whether that succeeded, once it is open.
+  Latch gone;             // Opened by the kernel.
 };
 
 // Where the channel is kept until the command itself is executed.
@@ -64,11 +70,19 @@ int EnterSession(const Command& command) {
 // What takes rights away for good. None of the steps after it needs them.
 Outcome Confine(const Spawn& spawn) {
   if (spawn.plan.header->confined == 0) return {};
+  if (Outcome o = GiveUpPrivileges(spawn); !o.ok()) return o;
   if (Outcome o = EnterLandlock(spawn.plan, spawn.command); !o.ok()) return o;
   return At(Step::kSeccomp, EnterSeccomp(spawn.plan));
 }
 
-Outcome BecomeCommand(const Spawn& spawn) {
+// Nothing that is not ours runs before the caller has no rights any more either.
+void AwaitCaller(Start& start) {
+  start.meanwhile.Await();
+  if (!start.may_run) Exit(1);
+}
+
+Outcome BecomeCommand(Start& start) {
+  const Spawn& spawn = *start.spawn;
   if (const int error = MoveDescriptors(spawn)) return At(Step::kInit, error);
   if (const int error = EnterSession(spawn.command)) return At(Step::kInit, error);
   Call(__NR_umask, spawn.file_mode_mask);
@@ -78,18 +92,21 @@ Outcome BecomeCommand(const Spawn& spawn) {
   }
   if (const int error = SetLimits(spawn.plan)) return At(Step::kLimits, error);
   UnblockAllSignals();
+  AwaitCaller(start);
   if (const int error = HandOverListener(spawn)) return At(Step::kSeccomp, error);
   return At(Step::kExec, Execute(spawn.command));
 }
 
 void RunChild(void* argument) {
-  auto* start = static_cast<Start*>(argument);
-  StartedCommand& result = start->result;
-  Outcome outcome = Confine(*start->spawn);
-  if (outcome.ok() && start->spawn->command.header == nullptr) outcome = AwaitCommand(start->spawn);
-  result.started_microseconds = NowMicroseconds();
-  result.outcome = outcome;
-  if (outcome.ok()) result.outcome = BecomeCommand(*start->spawn);
+  Start& start = *static_cast<Start*>(argument);
+  Outcome outcome = Confine(*start.spawn);
+  if (outcome.ok() && start.spawn->command.header == nullptr) {
+    AwaitCaller(start);
+    outcome = AwaitCommand(start.spawn);
+  }
+  start.result.started_microseconds = NowMicroseconds();
+  start.result.outcome = outcome;
+  if (outcome.ok()) start.result.outcome = BecomeCommand(start);
   Exit(1);
 }
 
@@ -97,17 +114,30 @@ alignas(16) char child_stack[64 * 1024];
 
 }  // namespace
 
-StartedCommand StartCommand(Spawn& spawn) {
+StartedCommand StartCommand(Spawn& spawn, Outcome (*meanwhile)(const Spawn&)) {
+  Start start;
+  start.spawn = &spawn;
   // What stays when the child is killed before it gets further.
-  Start start = {&spawn, {At(Step::kInit, ECHILD)}};
-  const long child = CloneOnStack(CLONE_VM | CLONE_VFORK | SIGCHLD,
-                                  child_stack + sizeof(child_stack), RunChild, &start);
+  start.result.outcome = At(Step::kInit, ECHILD);
+  const long child =
+      CloneOnStack(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, child_stack + sizeof(child_stack),
+                   RunChild, &start, start.gone.word());
   if (child < 0) return {At(Step::kInit, ErrorOf(child))};
-  // The compiler does not see the child write.
-  __asm__ volatile("" ::: "memory");
+  const Outcome own = meanwhile(spawn);
+  start.may_run = own.ok();
+  start.meanwhile.Open();
+  start.gone.Await();
   start.result.pid = static_cast<int>(child);
+  if (!own.ok()) start.result.outcome = own;
   if (!start.result.outcome.ok()) Call(__NR_wait4, child, nullptr, 0, nullptr);
   return start.result;
+}
+
+Outcome GiveUpPrivileges(const Spawn& spawn) {
+  if (spawn.plan.header->confined == 0) return {};
+  const bool must = spawn.plan.header->namespaces != 0;
+  if (const int error = DropCapabilities(must)) return At(Step::kCapabilities, error);
+  return At(Step::kNoNewPrivileges, SetNoNewPrivileges());
 }
 
 }  // namespace cordon::launcher

@@ -16,9 +16,13 @@ struct StartedCommand {
   std::uint64_t started_microseconds = 0;
 };
 
-// Starts it and returns once it runs, or once a step on the way has failed. Without a command the
-// child does what it can do already and waits for one (ready.h), and the caller with it.
-[[nodiscard]] StartedCommand StartCommand(Spawn& spawn);
+// Starts it and returns once it runs, or once a step on the way has failed. The caller does
+// `meanwhile` while the child prepares itself; nothing runs if that fails. Without a command the
+// child waits for one after that (ready.h), and the caller with it.
+[[nodiscard]] StartedCommand StartCommand(Spawn& spawn, Outcome (*meanwhile)(const Spawn&));
+
+// Takes all rights from the calling process that a plan of this kind leaves nobody.
+[[nodiscard]] Outcome GiveUpPrivileges(const Spawn& spawn);
 
 }  // namespace cordon::launcher
 

@@ -13,7 +13,7 @@ __asm__(
     "  call LauncherMain\n"
     "  ud2\n"
 
-    // (rdi: flags, rsi: stack top, rdx: function, rcx: its argument)
+    // (rdi: flags, rsi: stack top, rdx: function, rcx: its argument, r8: child_tid)
     ".global CloneOnStack\n"
     "CloneOnStack:\n"
     "  and $-16, %rsi\n"
@@ -21,7 +21,7 @@ __asm__(
     "  mov %rdx, 0(%rsi)\n"
     "  mov %rcx, 8(%rsi)\n"
     "  xor %edx, %edx\n"
-    "  xor %r10d, %r10d\n"
+    "  mov %r8, %r10\n"
     "  xor %r8d, %r8d\n"
     "  mov $56, %eax\n"
     "  syscall\n"
@@ -45,14 +45,13 @@ __asm__(
     "  bl LauncherMain\n"
     "  brk #0\n"
 
-    // (x0: flags, x1: stack top, x2: function, x3: its argument)
+    // (x0: flags, x1: stack top, x2: function, x3: its argument, x4: child_tid)
     ".global CloneOnStack\n"
     "CloneOnStack:\n"
     "  and x1, x1, #-16\n"
     "  stp x2, x3, [x1, #-16]!\n"
     "  mov x2, xzr\n"
     "  mov x3, xzr\n"
-    "  mov x4, xzr\n"
     "  mov x8, #220\n"
     "  svc #0\n"
     "  cbnz x0, 1f\n"

@@ -74,7 +74,10 @@ int SetAttributes(int place, std::uint64_t attributes) {
 int EnterRoot(int root) {
   if (const int error = ErrorOf(Call(__NR_fchdir, root))) return error;
   // The old root is stacked onto the new one and then taken away: pivot_root(2), "Notes".
-  if (const int error = ErrorOf(Call(__NR_pivot_root, ".", "."))) return error;
+  return ErrorOf(Call(__NR_pivot_root, ".", "."));
+}
+
+int LeaveOldRoot() {
   constexpr int kDetach = 2;  // MNT_DETACH
   if (const int error = ErrorOf(Call(__NR_umount2, ".", kDetach))) return error;
   return ErrorOf(Call(__NR_chdir, "/"));

@@ -38,9 +38,14 @@ inline constexpr std::uint64_t kPlainAttributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR
 // Sets attributes on the mount at `place` alone. Returns an errno.
 [[nodiscard]] int SetAttributes(int place, std::uint64_t attributes);
 
-// Makes the mount that `root` is open on the root and the working directory, with nothing left of
-// what was the root before. Returns an errno.
+// Makes the mount that `root` is open on the root and the working directory. What was the root
+// before is stacked on it, where no path leads, until `LeaveOldRoot`. Returns an errno.
 [[nodiscard]] int EnterRoot(int root);
+
+// Nothing is left of what was the root before. Waits for the kernel's readers (RCU), some 200 us,
+// in which nothing is computed. To be called from the working directory that `EnterRoot` left.
+// Returns an errno.
+[[nodiscard]] int LeaveOldRoot();
 
 // No mount event enters or leaves this namespace from now on. Returns an errno.
 [[nodiscard]] int MakeAllPrivate();

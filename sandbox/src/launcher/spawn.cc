@@ -95,11 +95,6 @@ Outcome BecomeSupervisor(bool is_init, int launcher) {
   return At(Step::kInit, error);
 }
 
-Outcome GiveUpPrivileges(bool must) {
-  if (const int error = DropCapabilities(must)) return At(Step::kCapabilities, error);
-  return At(Step::kNoNewPrivileges, SetNoNewPrivileges());
-}
-
 Outcome SetUp(const Spawn& spawn) {
   const wire::PlanHeader& plan = *spawn.plan.header;
   const bool namespaces = plan.namespaces != 0;
@@ -108,15 +103,20 @@ Outcome SetUp(const Spawn& spawn) {
     if (Outcome o = EnterNamespaces(spawn, spawn.identity); !o.ok()) return o;
     if (const int error = LimitProcesses(plan.process_limit)) return At(Step::kLimits, error);
   }
-  if (plan.confined != 0) {
-    if (Outcome o = GiveUpPrivileges(namespaces); !o.ok()) return o;
-    if (!namespaces) {
-      // Without it no descendant could be found and ended.
-      const Fd own(Call(__NR_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC));
-      if (!own.ok()) return At(Step::kInit, own.error(), "/proc");
-    }
+  if (plan.confined != 0 && !namespaces) {
+    // Without it no descendant could be found and ended.
+    const Fd own(Call(__NR_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC));
+    if (!own.ok()) return At(Step::kInit, own.error(), "/proc");
   }
   return BecomeSupervisor(namespaces, spawn.launcher);
+}
+
+// The last of it, while the command's process confines itself.
+Outcome FinishSetUp(const Spawn& spawn) {
+  if (spawn.plan.header->namespaces != 0) {
+    if (const int error = LeaveOldRoot()) return At(Step::kPivot, error);
+  }
+  return GiveUpPrivileges(spawn);
 }
 
 // Kept open across the view, in which there is none.
@@ -139,7 +139,7 @@ Fd OpenCpuTime(const Spawn& spawn) {
   }
   if (started.outcome.ok()) {
     if (command == nullptr) HoldOnlyWhatWaitingNeeds(&spawn);
-    started = StartCommand(spawn);
+    started = StartCommand(spawn, FinishSetUp);
   }
   if (!started.outcome.ok()) {
     ReportFailure(spawn.channel, started.outcome);

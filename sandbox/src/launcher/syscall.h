@@ -51,10 +51,11 @@ inline long Call(long number, Arguments... arguments) {
   for (;;) Call(__NR_exit_group, code);
 }
 
-// Like clone(2) with CLONE_VM | CLONE_VFORK: the child calls `run` on a stack of its own, which
-// ends below `stack_top`, and must not return from it. In entry.cc.
+// clone(2) with CLONE_VM: the child calls `run` on a stack of its own, which ends below
+// `stack_top`, and must not return from it. `child_tid` is for the flags that want one. In
+// entry.cc.
 extern "C" long CloneOnStack(unsigned long flags, void* stack_top, void (*run)(void*),
-                             void* argument);
+                             void* argument, int* child_tid = nullptr);
 
 }  // namespace cordon::launcher
 

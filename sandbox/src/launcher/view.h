@@ -56,7 +56,7 @@ class View {
   [[nodiscard]] Outcome Perform(const Block& block, wire::List list);
   // Closes what the steps needed: the hidden place, and the tmpfs for writing.
   [[nodiscard]] int Finish();
-  // Makes it the root, with nothing of the host's below it, and the working directory.
+  // Makes it the root and the working directory; to be followed by `LeaveOldRoot`.
   [[nodiscard]] int Enter();
 
   // A detached copy of all of a finished shared part.

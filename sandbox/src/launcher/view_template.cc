@@ -57,7 +57,8 @@ class Maker {
            ErrorOf(Call(__NR_mkdirat, root.get(), "proc", 0755)) == 0 &&
            Attach(root.get(), host_root.get()) == 0 &&
            AttachAt(proc.get(), root.get(), "proc") == 0 &&
-           SetAttributes(root.get(), MOUNT_ATTR_RDONLY) == 0 && EnterRoot(root.get()) == 0;
+           SetAttributes(root.get(), MOUNT_ATTR_RDONLY) == 0 && EnterRoot(root.get()) == 0 &&
+           LeaveOldRoot() == 0;
   }
 
   const Plan& plan_;
