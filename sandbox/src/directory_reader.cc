@@ -48,14 +48,35 @@ NodeType TypeOfMode(std::uint32_t mode) {
   return NodeType::kOther;
 }
 
+std::int64_t Nanoseconds(const statx_timestamp& time) {
+  return time.tv_sec * kNanosecondsPerSecond + time.tv_nsec;
+}
+
+NodeStatus Status(int root, const char* path, int flags) {
+  constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE, Linux 6.8.
+  struct statx status = {};
+  if (statx(root, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | flags,
+            STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MTIME | STATX_CTIME | STATX_BTIME |
+                STATX_MNT_ID | kUniqueMountId,
+            &status) != 0) {
+    return {};
+  }
+  NodeStatus result;
+  result.type = TypeOfMode(status.stx_mode);
+  result.stamp.device = makedev(status.stx_dev_major, status.stx_dev_minor);
+  result.stamp.inode = status.stx_ino;
+  result.stamp.modified_ns = Nanoseconds(status.stx_mtime);
+  result.stamp.changed_ns = Nanoseconds(status.stx_ctime);
+  if ((status.stx_mask & STATX_BTIME) != 0) result.born_ns = Nanoseconds(status.stx_btime);
+  if ((status.stx_mask & (STATX_MNT_ID | kUniqueMountId)) != 0) result.mount = status.stx_mnt_id;
+  result.links = status.stx_nlink;
+  return result;
+}
+
 NodeType TypeOfEntry(int folder, const char* name, unsigned char entry_type) {
   // File systems may leave the type out (getdents(2)).
   if (entry_type != DT_UNKNOWN) return TypeOfMode(DTTOIF(entry_type));
   return StatusOf(folder, name).type;
-}
-
-std::int64_t Nanoseconds(const statx_timestamp& time) {
-  return time.tv_sec * kNanosecondsPerSecond + time.tv_nsec;
 }
 
 // The record that the kernel writes (getdents(2)); its name follows.
@@ -94,28 +115,9 @@ OpenedNode OpenFolderBeneath(int root, const std::string& relative) {
               RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
-NodeStatus StatusOf(int root, const std::string& path) {
-  constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE, Linux 6.8.
-  struct statx status = {};
-  if (statx(root, path.c_str(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-            STATX_TYPE | STATX_INO | STATX_NLINK | STATX_MTIME | STATX_CTIME | STATX_BTIME |
-                STATX_MNT_ID | kUniqueMountId,
-            &status) != 0) {
-    return {};
-  }
-  NodeStatus result;
-  result.type = TypeOfMode(status.stx_mode);
-  result.stamp.device = makedev(status.stx_dev_major, status.stx_dev_minor);
-  result.stamp.inode = status.stx_ino;
-  result.stamp.modified_ns = Nanoseconds(status.stx_mtime);
-  result.stamp.changed_ns = Nanoseconds(status.stx_ctime);
-  if ((status.stx_mask & STATX_BTIME) != 0) result.born_ns = Nanoseconds(status.stx_btime);
-  if ((status.stx_mask & (STATX_MNT_ID | kUniqueMountId)) != 0) result.mount = status.stx_mnt_id;
-  result.links = status.stx_nlink;
-  return result;
-}
-
+NodeStatus StatusOf(int root, const std::string& path) { return Status(root, path.c_str(), 0); }
 NodeStatus StatusOf(const std::string& absolute_path) { return StatusOf(AT_FDCWD, absolute_path); }
+NodeStatus StatusOf(int fd) { return Status(fd, "", AT_EMPTY_PATH); }
 
 int ReadNames(int folder, VisitName visit) {
   alignas(KernelEntry) std::array<char, kReadBytes> buffer;

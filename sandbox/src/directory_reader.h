@@ -60,6 +60,9 @@ struct OpenedNode {
 [[nodiscard]] NodeStatus StatusOf(int root, const std::string& path);
 [[nodiscard]] NodeStatus StatusOf(const std::string& absolute_path);
 
+// fstat(2).
+[[nodiscard]] NodeStatus StatusOf(int fd);
+
 // Calls `visit` with each name but `.` and `..`, its type and inode. Returns 0 or an errno.
 using VisitName =
     absl::FunctionRef<void(std::string_view name, NodeType type, std::uint64_t inode)>;

@@ -1,5 +1,7 @@
 #include "glob_filter.h"
 
+#include <algorithm>
+
 #include "cordon/sdk/path_policy.h"
 #include "directory_reader.h"
 
@@ -24,6 +26,22 @@ std::string_view ExtensionOf(std::string_view component) {
   const std::string_view extension = component.substr(kStart.size());
   const bool is_plain = !IsGlob(extension) && extension.find('.') == std::string_view::npos;
   return is_plain ? extension : std::string_view();
+}
+
+std::size_t LastByte(std::string_view text) { return static_cast<unsigned char>(text.back()); }
+
+// False only if `pattern` does not match `folder`: components without special characters are
+// compared, from the end up to a `**`.
+bool MayMatch(std::string_view pattern, std::string_view folder) {
+  while (pattern.size() > 1 && folder.size() > 1) {
+    const std::string_view component = BaseName(pattern);
+    const std::string_view name = BaseName(folder);
+    if (component == kAnyDepth) return true;
+    if (!IsGlob(component) && component != name) return false;
+    pattern.remove_suffix(std::min(pattern.size(), component.size() + 1));
+    folder.remove_suffix(std::min(folder.size(), name.size() + 1));
+  }
+  return true;
 }
 
 }  // namespace
@@ -55,14 +73,13 @@ void GlobFilter::AddPattern(const std::string& text, std::map<std::string, std::
     prefix.text = before;
     prefix.base = ParentPath(before);
     prefix.is_any_depth = BaseName(before) == kAnyDepth && !IsGlob(prefix.base);
-    if (!IsGlob(BaseName(before))) prefix.last_literal = BaseName(before);
     prefixes_.push_back(std::move(prefix));
   }
   const std::size_t position = patterns_.size();
   if (!IsGlob(last)) {
-    by_name_[std::string(last)].push_back(position);
+    AddText(last, position, by_name_);
   } else if (const std::string_view extension = ExtensionOf(last); !extension.empty()) {
-    by_extension_[std::string(extension)].push_back(position);
+    AddText(extension, position, by_extension_);
   } else {
     others_.push_back(position);
   }
@@ -79,10 +96,14 @@ void GlobFilter::AddPattern(const std::string& text, std::map<std::string, std::
   patterns_.push_back(std::move(added));
 }
 
-bool GlobFilter::MatchesFolder(const Prefix& prefix, const std::string& folder) {
-  if (prefix.is_any_depth) return IsWithin(folder, prefix.base);
-  if (!prefix.last_literal.empty() && BaseName(folder) != prefix.last_literal) return false;
-  return GlobMatches(prefix.text, folder);
+void GlobFilter::AddText(std::string_view text, std::size_t position, PositionsByText& to) {
+  to[std::string(text)].push_back(position);
+  if (!text.empty()) last_bytes_.set(LastByte(text));
+}
+
+bool GlobFilter::Prefix::Matches(const std::string& folder) const {
+  if (is_any_depth) return IsWithin(folder, base);
+  return MayMatch(text, folder) && GlobMatches(text, folder);
 }
 
 // A pattern with one star is compared here: to compile it for each name would cost more than the
@@ -92,34 +113,34 @@ bool GlobFilter::Pattern::Matches(std::string_view name) const {
   return name.size() >= start.size() + end.size() && name.starts_with(start) && name.ends_with(end);
 }
 
-void GlobFilter::EnterFolder(const std::string& folder) {
-  for (Prefix& prefix : prefixes_) prefix.is_active = MatchesFolder(prefix, folder);
+void NameMatcher::EnterFolder(const std::string& folder) {
+  for (std::size_t i = 0; i < is_active_.size(); ++i) {
+    is_active_[i] = filter_.prefixes_[i].Matches(folder);
+  }
   active_others_.clear();
-  for (const std::size_t i : others_) {
-    if (prefixes_[patterns_[i].prefix].is_active) active_others_.push_back(i);
+  for (const std::size_t i : filter_.others_) {
+    if (is_active_[filter_.patterns_[i].prefix]) active_others_.push_back(i);
   }
 }
 
-const std::vector<std::size_t>& GlobFilter::Match(std::string_view name) {
+const std::vector<std::size_t>& NameMatcher::Match(std::string_view name) {
   matched_.clear();
-  if (!by_name_.empty()) Take(by_name_, name);
-  if (const std::size_t dot = name.rfind('.');
-      dot != std::string_view::npos && !by_extension_.empty()) {
-    Take(by_extension_, name.substr(dot + 1));
+  if (filter_.last_bytes_.test(LastByte(name))) {
+    Take(filter_.by_name_, name);
+    const std::size_t dot = name.rfind('.');
+    if (dot != std::string_view::npos) Take(filter_.by_extension_, name.substr(dot + 1));
   }
   for (const std::size_t i : active_others_) {
-    if (patterns_[i].Matches(name)) matched_.push_back(i);
+    if (filter_.patterns_[i].Matches(name)) matched_.push_back(i);
   }
   return matched_;
 }
 
-void GlobFilter::Take(const std::unordered_map<std::string, Positions>& from,
-                      std::string_view key) {
-  key_ = key;
-  const auto found = from.find(key_);
+void NameMatcher::Take(const GlobFilter::PositionsByText& from, std::string_view text) {
+  const auto found = from.find(text);
   if (found == from.end()) return;
   for (const std::size_t i : found->second) {
-    if (prefixes_[patterns_[i].prefix].is_active) matched_.push_back(i);
+    if (is_active_[filter_.patterns_[i].prefix]) matched_.push_back(i);
   }
 }
 

@@ -5,7 +5,9 @@
 #ifndef CORDON_SANDBOX_SRC_GLOB_FILTER_H_
 #define CORDON_SANDBOX_SRC_GLOB_FILTER_H_
 
+#include <bitset>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,7 +16,7 @@
 
 namespace cordon::internal {
 
-// For one thread at a time.
+// Immutable; safe from any thread.
 class GlobFilter {
  public:
   // Absolute globs.
@@ -22,21 +24,16 @@ class GlobFilter {
   GlobFilter(const GlobFilter&) = delete;
   GlobFilter& operator=(const GlobFilter&) = delete;
 
-  // The folder whose names are asked for from now on.
-  void EnterFolder(const std::string& folder);
-
-  // Positions of the patterns that match `name` in that folder, in no particular order; valid until
-  // the next call.
-  [[nodiscard]] const std::vector<std::size_t>& Match(std::string_view name);
-
  private:
+  friend class NameMatcher;
+
   // What globs have before their last component.
   struct Prefix {
     std::string text;
-    std::string base;          // Of `base/**`: everything below that folder.
-    std::string last_literal;  // The folder's own name, where the glob says it.
+    std::string base;  // Of `base/**`: everything below that folder.
     bool is_any_depth = false;
-    bool is_active = false;  // Matches the folder.
+
+    [[nodiscard]] bool Matches(const std::string& folder) const;
   };
   struct Pattern {
     std::size_t prefix = 0;
@@ -48,20 +45,45 @@ class GlobFilter {
 
     [[nodiscard]] bool Matches(std::string_view name) const;
   };
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
   using Positions = std::vector<std::size_t>;
+  using PositionsByText = std::unordered_map<std::string, Positions, Hash, std::equal_to<>>;
 
   void AddPattern(const std::string& text, std::map<std::string, std::size_t>& prefixes);
-  void Take(const std::unordered_map<std::string, Positions>& from, std::string_view key);
-  [[nodiscard]] static bool MatchesFolder(const Prefix& prefix, const std::string& folder);
+  void AddText(std::string_view text, std::size_t position, PositionsByText& to);
 
   std::vector<Prefix> prefixes_;
   std::vector<Pattern> patterns_;
-  std::unordered_map<std::string, Positions> by_name_;       // `.env`
-  std::unordered_map<std::string, Positions> by_extension_;  // `*.key`, as "key"
+  PositionsByText by_name_;       // `.env`
+  PositionsByText by_extension_;  // `*.key`, as "key"
+  std::bitset<256> last_bytes_;   // Of the texts of these two.
   Positions others_;
-  Positions active_others_;
-  Positions matched_;
-  std::string key_;
+};
+
+// Asks a filter, which must outlive it. For one thread at a time.
+class NameMatcher {
+ public:
+  explicit NameMatcher(const GlobFilter& filter)
+      : filter_(filter), is_active_(filter.prefixes_.size()) {}
+  NameMatcher(const NameMatcher&) = delete;
+  NameMatcher& operator=(const NameMatcher&) = delete;
+
+  // The folder whose names are asked for from now on.
+  void EnterFolder(const std::string& folder);
+
+  // Positions of the patterns that match `name`, which is not empty, in that folder, in no
+  // particular order; valid until the next call.
+  [[nodiscard]] const std::vector<std::size_t>& Match(std::string_view name);
+
+ private:
+  void Take(const GlobFilter::PositionsByText& from, std::string_view text);
+
+  const GlobFilter& filter_;
+  std::vector<bool> is_active_;  // The prefixes that match the folder.
+  std::vector<std::size_t> active_others_;
+  std::vector<std::size_t> matched_;
 };
 
 // The folder in which everything lies that `pattern` can match: its components before the first one

@@ -11,10 +11,11 @@
 namespace cordon::internal {
 namespace {
 
-std::vector<std::size_t> Matches(GlobFilter& filter, const std::string& folder,
+std::vector<std::size_t> Matches(const GlobFilter& filter, const std::string& folder,
                                  std::string_view name) {
-  filter.EnterFolder(folder);
-  std::vector<std::size_t> found = filter.Match(name);
+  NameMatcher matcher(filter);
+  matcher.EnterFolder(folder);
+  std::vector<std::size_t> found = matcher.Match(name);
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -39,7 +40,7 @@ TEST_CASE("the filter finds exactly what the globs match", "[glob_filter]") {
       }
     }
   }
-  GlobFilter filter(patterns);
+  const GlobFilter filter(patterns);
   std::vector<std::string> folders = {"/", "/w"};
   for (const std::string first : kNames) {
     folders.push_back("/w/" + first);
@@ -63,7 +64,7 @@ TEST_CASE("the filter finds exactly what the globs match", "[glob_filter]") {
 }
 
 TEST_CASE("a glob for everything in a folder matches the folder", "[glob_filter]") {
-  GlobFilter filter({"/w/secret/**"});
+  const GlobFilter filter({"/w/secret/**"});
   CHECK(Matches(filter, "/w", "secret") == std::vector<std::size_t>{0});
   CHECK(Matches(filter, "/w", "other").empty());
 }

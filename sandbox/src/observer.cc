@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "all_signals_blocked.h"
 #include "cordon/sdk/status.h"
 
 namespace cordon::internal {
@@ -30,22 +31,6 @@ constexpr __u64 kSyncWakeUp = 1;  // SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
 union Notification {
   seccomp_notif call;
   char room[512] = {};
-};
-
-// No handler of the host program runs on the observer's thread.
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
 };
 
 bool Add(int epoll, int fd, std::uint64_t key) {

@@ -1,19 +1,13 @@
 #include "workspace_index.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <tuple>
 
-#include "absl/strings/str_format.h"
-#include "cordon/sdk/status.h"
+#include "tree_walk.h"
 
 namespace cordon::internal {
 namespace {
-
-// Below PATH_MAX, so that what is in the folder can still be named.
-constexpr std::size_t kMaxFolderPath = 3800;
 
 // Watching pays when folders are many, and looked at more often than for a single command: when the
 // set is made, which is not counted, before the command, and after it.
@@ -27,11 +21,6 @@ constexpr std::size_t kFewReads = 32;
 constexpr std::size_t kSmallPart = 32;
 
 }  // namespace
-
-struct WorkspaceIndex::Pending {
-  FolderRecord* record = nullptr;
-  std::string relative;
-};
 
 WorkspaceIndex::WorkspaceIndex(std::unique_ptr<IndexCache> cache) : cache_(std::move(cache)) {}
 WorkspaceIndex::~WorkspaceIndex() = default;
@@ -80,8 +69,7 @@ bool WorkspaceIndex::RootsAreSame() const {
     if (!root.fd.valid()) {
       return root.error_number != EACCES && top.state == FolderRecord::State::kUnread;
     }
-    return top.state == FolderRecord::State::kListed &&
-           StatusOf(root.fd.get(), ".").stamp == top.stamp;
+    return top.state == FolderRecord::State::kListed && StatusOf(root.fd.get()).stamp == top.stamp;
   });
 }
 
@@ -129,7 +117,6 @@ absl::Status WorkspaceIndex::RefreshTrees() {
 absl::Status WorkspaceIndex::RefreshTree(const std::string& root, IndexTree& tree) {
   if (tree.incomplete) return absl::OkStatus();  // It would be given up again.
   tree.path = root;
-  tree.names = 0;
   OpenedNode opened = OpenFolderAt(root);
   tree.root = std::move(opened.fd);
   if (!tree.root.valid()) {
@@ -141,118 +128,21 @@ absl::Status WorkspaceIndex::RefreshTree(const std::string& root, IndexTree& tre
   tree.keeps_times = FolderWatches::IsWatchable(tree.root.get());
   tree.watchable = watches_ != nullptr && tree.keeps_times;
   // Seen through another mount, nothing of it need be what it was.
-  const std::uint64_t mount = StatusOf(tree.root.get(), ".").mount;
+  const std::uint64_t mount = StatusOf(tree.root.get()).mount;
   if (mount != std::exchange(tree.mount, mount)) tree.top.Forget();
-  std::vector<Pending> pending;
-  pending.push_back({&tree.top, ""});
-  while (!pending.empty()) {
-    const Pending next = std::move(pending.back());
-    pending.pop_back();
-    absl::Status status = RefreshFolder(tree, next);
-    if (!status.ok()) return status;
-    ++folders_;
-    if (!next.record->watch.IsUnchanged()) ++folders_unwatched_;
-    if (next.record->state == FolderRecord::State::kOtherMount && !tree.optional) {
-      NoteMount(JoinPath(root, next.relative));
-    }
-    tree.names += next.record->names;
-    names_ += next.record->names;
-    if (tree.optional && tree.names > request_.max_optional_names) {
-      tree.incomplete = true;
-      break;
-    }
-    if (names_ > request_.max_names) {
-      return MakeError(ErrorCode::kBusy,
-                       absl::StrFormat("cannot apply the deny and protection rules below %s: there "
-                                       "are more than %d names; deny or leave out large folders, "
-                                       "or use a smaller workspace",
-                                       root, request_.max_names));
-    }
-    for (const FolderRecord::Child& child : next.record->children) {
-      pending.push_back({child.record.get(), JoinPath(next.relative, child.name)});
-    }
-  }
+  TreeWalk walk(LookRules{&request_, filter_.get(), &skip_, watches_.get()}, tree, names_);
+  absl::Status status = walk.Run();
   tree.root.Reset();
-  return absl::OkStatus();
-}
-
-absl::Status WorkspaceIndex::RefreshFolder(const IndexTree& tree, const Pending& pending) {
-  FolderRecord& record = *pending.record;
-  if (record.state != FolderRecord::State::kListed || pending.relative.empty()) {
-    return Read(tree, pending);
+  const WalkResult& result = walk.result();
+  folders_ += result.folders;
+  folders_unwatched_ += result.folders_unwatched;
+  folders_read_ += result.folders_read;
+  tree.names = result.names;
+  names_ += tree.names;
+  if (!tree.optional) {
+    for (const std::string& path : result.other_mounts) NoteMount(path);
   }
-  if (record.watch.IsUnchanged()) return absl::OkStatus();
-  const bool to_watch = tree.watchable && watches_->has_room() && !record.watch.active();
-  if (record.may_change_unnoticed || to_watch) return Read(tree, pending);
-  const NodeStatus now = StatusOf(tree.root.get(), pending.relative);
-  if (now.mount != tree.mount || !record.IsOf(now)) return Read(tree, pending);
-  record.watch.Accept();
-  return absl::OkStatus();
-}
-
-absl::Status WorkspaceIndex::Read(const IndexTree& tree, const Pending& pending) {
-  FolderRecord& record = *pending.record;
-  const std::string path = JoinPath(tree.path, pending.relative);
-  const std::int64_t read_at = FileClockNanoseconds();
-  const OpenedNode folder = path.size() > kMaxFolderPath
-                                ? OpenedNode{UniqueFd(), EACCES}
-                                : OpenFolderBeneath(tree.root.get(), pending.relative);
-  const bool is_known = record.watch.IsUnchanged() || !record.may_change_unnoticed;
-  if (!folder.fd.valid() || !tree.watchable || !watches_->Begin(folder.fd.get(), record.watch)) {
-    record.watch.Stop();
-  }
-  const NodeStatus now = folder.fd.valid() ? StatusOf(folder.fd.get(), ".") : NodeStatus{};
-  if (folder.fd.valid() && record.state == FolderRecord::State::kListed && is_known &&
-      record.IsOf(now)) {
-    return absl::OkStatus();
-  }
-  std::vector<FolderRecord::Child> known;
-  // What is in another folder of the same name is another's, too, though that would not show: each
-  // folder below is only asked whether it has changed.
-  if (now.stamp.device == record.stamp.device && now.stamp.inode == record.stamp.inode &&
-      now.born_ns == record.born_ns) {
-    known = std::move(record.children);
-  }
-  record.Clear();
-  record.stamp = now.stamp;
-  record.born_ns = now.born_ns;
-  record.listed_at_ns = read_at;
-  record.may_change_unnoticed = MayChangeUnnoticed(now.stamp, read_at);
-  int error = folder.error_number;
-  if (folder.fd.valid()) {
-    ++folders_read_;
-    filter_->EnterFolder(path);
-    error = ReadNames(folder.fd.get(), [&](std::string_view name, NodeType type, std::uint64_t) {
-      NoteName(record, path, name, type);
-    });
-  }
-  record.Complete(std::move(known), path, request_.whole_repositories);
-  return record.SetState(error) ? absl::OkStatus()
-                                : MakeErrnoError(error, absl::StrFormat("cannot list %s", path));
-}
-
-void WorkspaceIndex::NoteName(FolderRecord& record, const std::string& folder,
-                              std::string_view name, NodeType type) {
-  using Kind = FolderRecord::Finding::Kind;
-  ++record.names;
-  const auto note = [&](Kind kind, std::size_t pattern) {
-    record.findings.push_back({kind, type, pattern, std::string(name)});
-  };
-  bool hidden = false;
-  for (const std::size_t pattern : filter_->Match(name)) {
-    note(Kind::kMatch, pattern);
-    hidden = hidden || request_.patterns[pattern].hides;
-  }
-  if (name == "HEAD") record.has_head = true;
-  if (type != NodeType::kFolder) {
-    if (type == NodeType::kSocket) note(Kind::kSocket, 0);
-    if (name == ".git") note(Kind::kGitFile, 0);
-    return;
-  }
-  if (name == "objects") record.has_objects = true;
-  if (name == "refs") record.has_refs = true;
-  if (hidden || (!skip_.empty() && skip_.contains(JoinPath(folder, name)))) return;
-  record.children.push_back({std::string(name), std::make_unique<FolderRecord>()});
+  return status;
 }
 
 void WorkspaceIndex::NoteMount(const std::string& path) {

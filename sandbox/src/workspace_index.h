@@ -95,17 +95,11 @@ class WorkspaceIndex {
   [[nodiscard]] std::vector<std::string> NamesOf(const std::set<FileNumber>& files) const;
 
  private:
-  struct Pending;
-
   void Accept(const IndexRequest& request);
   void StartWatching();
   [[nodiscard]] bool RootsAreSame() const;
   absl::Status RefreshTrees();
   absl::Status RefreshTree(const std::string& root, IndexTree& tree);
-  absl::Status RefreshFolder(const IndexTree& tree, const Pending& pending);
-  absl::Status Read(const IndexTree& tree, const Pending& pending);
-  void NoteName(FolderRecord& record, const std::string& folder, std::string_view name,
-                NodeType type);
   void NoteMount(const std::string& path);
   void Collect();
   void CollectFolder(const FolderRecord& record, const std::string& path);
