@@ -22,9 +22,10 @@ namespace {
 struct Start {
   Spawn* spawn = nullptr;
   StartedCommand result;  // The child's.
-  Latch meanwhile;        // Opened by the caller.
-  bool may_run = false;   // Whether that succeeded, once it is open.
-  Latch gone;             // Opened by the kernel.
+  Latch in_view;          // Both opened by the caller.
+  Latch finished;
+  bool has_failed = false;  // In what opens one of them.
+  Latch gone;               // Opened by the kernel.
 };
 
 // Where the channel is kept until the command itself is executed.
@@ -67,21 +68,24 @@ int EnterSession(const Command& command) {
   return ErrorOf(Call(__NR_ioctl, 0, TIOCSCTTY, 0));
 }
 
+void AwaitCaller(const Start& start, const Latch& latch) {
+  latch.Await();
+  if (start.has_failed) Exit(1);
+}
+
 // What takes rights away for good. None of the steps after it needs them.
-Outcome Confine(const Spawn& spawn) {
-  if (spawn.plan.header->confined == 0) return {};
-  if (Outcome o = GiveUpPrivileges(spawn); !o.ok()) return o;
-  if (Outcome o = EnterLandlock(spawn.plan, spawn.command); !o.ok()) return o;
-  return At(Step::kSeccomp, EnterSeccomp(spawn.plan));
+Outcome Confine(const Start& start) {
+  const Spawn& spawn = *start.spawn;
+  const bool confined = spawn.plan.header->confined != 0;
+  if (confined) {
+    if (Outcome o = GiveUpPrivileges(spawn); !o.ok()) return o;
+    if (const int error = EnterSeccomp(spawn.plan)) return At(Step::kSeccomp, error);
+  }
+  AwaitCaller(start, start.in_view);
+  return confined ? EnterLandlock(spawn.plan, spawn.command) : Outcome();
 }
 
-// Nothing that is not ours runs before the caller has no rights any more either.
-void AwaitCaller(Start& start) {
-  start.meanwhile.Await();
-  if (!start.may_run) Exit(1);
-}
-
-Outcome BecomeCommand(Start& start) {
+Outcome BecomeCommand(const Start& start) {
   const Spawn& spawn = *start.spawn;
   if (const int error = MoveDescriptors(spawn)) return At(Step::kInit, error);
   if (const int error = EnterSession(spawn.command)) return At(Step::kInit, error);
@@ -92,16 +96,16 @@ Outcome BecomeCommand(Start& start) {
   }
   if (const int error = SetLimits(spawn.plan)) return At(Step::kLimits, error);
   UnblockAllSignals();
-  AwaitCaller(start);
+  AwaitCaller(start, start.finished);
   if (const int error = HandOverListener(spawn)) return At(Step::kSeccomp, error);
   return At(Step::kExec, Execute(spawn.command));
 }
 
 void RunChild(void* argument) {
   Start& start = *static_cast<Start*>(argument);
-  Outcome outcome = Confine(*start.spawn);
+  Outcome outcome = Confine(start);
   if (outcome.ok() && start.spawn->command.header == nullptr) {
-    AwaitCaller(start);
+    AwaitCaller(start, start.finished);
     outcome = AwaitCommand(start.spawn);
   }
   start.result.started_microseconds = NowMicroseconds();
@@ -114,7 +118,7 @@ alignas(16) char child_stack[64 * 1024];
 
 }  // namespace
 
-StartedCommand StartCommand(Spawn& spawn, Outcome (*meanwhile)(const Spawn&)) {
+StartedCommand StartCommand(Spawn& spawn, const CallersPart& part) {
   Start start;
   start.spawn = &spawn;
   // What stays when the child is killed before it gets further.
@@ -123,9 +127,12 @@ StartedCommand StartCommand(Spawn& spawn, Outcome (*meanwhile)(const Spawn&)) {
       CloneOnStack(CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, child_stack + sizeof(child_stack),
                    RunChild, &start, start.gone.word());
   if (child < 0) return {At(Step::kInit, ErrorOf(child))};
-  const Outcome own = meanwhile(spawn);
-  start.may_run = own.ok();
-  start.meanwhile.Open();
+  Outcome own = part.enter_view(spawn);
+  start.has_failed = !own.ok();
+  start.in_view.Open();
+  if (own.ok()) own = part.finish(spawn);
+  start.has_failed = !own.ok();
+  start.finished.Open();
   start.gone.Await();
   start.result.pid = static_cast<int>(child);
   if (!own.ok()) start.result.outcome = own;

@@ -16,10 +16,16 @@ struct StartedCommand {
   std::uint64_t started_microseconds = 0;
 };
 
-// Starts it and returns once it runs, or once a step on the way has failed. The caller does
-// `meanwhile` while the child prepares itself; nothing runs if that fails. Without a command the
-// child waits for one after that (ready.h), and the caller with it.
-[[nodiscard]] StartedCommand StartCommand(Spawn& spawn, Outcome (*meanwhile)(const Spawn&));
+// What the first process does while the command's, its child, confines itself. If one of them
+// fails nothing runs.
+struct CallersPart {
+  Outcome (*enter_view)(const Spawn&);  // The child opens nothing before that.
+  Outcome (*finish)(const Spawn&);      // Nothing that is not ours runs before that.
+};
+
+// Starts it and returns once it runs, or once a step on the way has failed. Without a command the
+// child waits for one when the caller has done its part (ready.h), and the caller with it.
+[[nodiscard]] StartedCommand StartCommand(Spawn& spawn, const CallersPart& part);
 
 // Takes all rights from the calling process that a plan of this kind leaves nobody.
 [[nodiscard]] Outcome GiveUpPrivileges(const Spawn& spawn);

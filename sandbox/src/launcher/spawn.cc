@@ -57,10 +57,11 @@ Outcome BuildView(const Spawn& spawn, const Identity& identity) {
   return At(Step::kPivot, view.Enter());
 }
 
-// The ladder of the namespaces, in the order of the confinement.
-Outcome EnterNamespaces(const Spawn& spawn, const Identity& identity) {
+// The ladder of the namespaces, in the order of the confinement, but for the view.
+Outcome EnterNamespaces(const Spawn& spawn) {
   const wire::PlanHeader& plan = *spawn.plan.header;
-  if (const int error = WriteIdMaps(identity)) return At(Step::kIdMaps, error);
+  // The ids of before: inside, until they are mapped, everybody is nobody.
+  if (const int error = WriteIdMaps(spawn.identity)) return At(Step::kIdMaps, error);
   if (spawn.cgroup >= 0) {
     // The one that it was made with starts at this program's cgroup, and names others.
     if (const int error = ErrorOf(Call(__NR_unshare, CLONE_NEWCGROUP))) {
@@ -73,10 +74,26 @@ Outcome EnterNamespaces(const Spawn& spawn, const Identity& identity) {
   if (const int error = SetHostName(spawn.plan.Text(plan.host_name))) {
     return At(Step::kHostName, error);
   }
-  if (spawn.view != nullptr) return CompleteView(spawn, identity);
-  if (const int error = MakeAllPrivate()) return At(Step::kPropagation, error);
-  return BuildView(spawn, identity);
+  return At(Step::kLimits, LimitProcesses(plan.process_limit));
 }
+
+// No path leads to anything of the host's after this but to what the plan shows.
+Outcome EnterView(const Spawn& spawn) {
+  if (spawn.plan.header->namespaces == 0) return {};
+  if (spawn.view != nullptr) return CompleteView(spawn, spawn.identity);
+  if (const int error = MakeAllPrivate()) return At(Step::kPropagation, error);
+  return BuildView(spawn, spawn.identity);
+}
+
+// And nothing of the rest of it is there.
+Outcome LeaveHost(const Spawn& spawn) {
+  if (spawn.plan.header->namespaces != 0) {
+    if (const int error = LeaveOldRoot()) return At(Step::kPivot, error);
+  }
+  return GiveUpPrivileges(spawn);
+}
+
+Outcome NothingMore(const Spawn&) { return {}; }
 
 // What makes the first process a good parent of everything below it.
 Outcome BecomeSupervisor(bool is_init, int launcher) {
@@ -99,9 +116,7 @@ Outcome SetUp(const Spawn& spawn) {
   const wire::PlanHeader& plan = *spawn.plan.header;
   const bool namespaces = plan.namespaces != 0;
   if (namespaces) {
-    // The ids of before: inside, until they are mapped, everybody is nobody.
-    if (Outcome o = EnterNamespaces(spawn, spawn.identity); !o.ok()) return o;
-    if (const int error = LimitProcesses(plan.process_limit)) return At(Step::kLimits, error);
+    if (Outcome o = EnterNamespaces(spawn); !o.ok()) return o;
   }
   if (plan.confined != 0 && !namespaces) {
     // Without it no descendant could be found and ended.
@@ -111,12 +126,18 @@ Outcome SetUp(const Spawn& spawn) {
   return BecomeSupervisor(namespaces, spawn.launcher);
 }
 
-// The last of it, while the command's process confines itself.
-Outcome FinishSetUp(const Spawn& spawn) {
-  if (spawn.plan.header->namespaces != 0) {
-    if (const int error = LeaveOldRoot()) return At(Step::kPivot, error);
+// For a command that has not come yet, or needs a terminal of the view, which stays open as
+// `terminal`.
+StartedCommand StartInView(Spawn& spawn, Fd* terminal) {
+  StartedCommand failed;
+  failed.outcome = EnterView(spawn);
+  if (failed.outcome.ok() && spawn.command.header != nullptr) {
+    failed.outcome = MakeTerminal(spawn, terminal);
+    for (int& standard : spawn.standard) standard = terminal->get();
   }
-  return GiveUpPrivileges(spawn);
+  if (!failed.outcome.ok()) return failed;
+  if (spawn.command.header == nullptr) HoldOnlyWhatWaitingNeeds(&spawn);
+  return StartCommand(spawn, {NothingMore, LeaveHost});
 }
 
 // Kept open across the view, in which there is none.
@@ -132,14 +153,11 @@ Fd OpenCpuTime(const Spawn& spawn) {
   spawn.cpu_time = cpu_time.Release();  // As long as this process.
   if (started.outcome.ok()) started.outcome = SetUp(spawn);
   Fd terminal;
-  const wire::CommandHeader* command = spawn.command.header;
-  if (started.outcome.ok() && command != nullptr && command->terminal_rows != 0) {
-    started.outcome = MakeTerminal(spawn, &terminal);
-    for (int& standard : spawn.standard) standard = terminal.get();
-  }
   if (started.outcome.ok()) {
-    if (command == nullptr) HoldOnlyWhatWaitingNeeds(&spawn);
-    started = StartCommand(spawn, FinishSetUp);
+    const wire::CommandHeader* command = spawn.command.header;
+    const bool needs_view_first = command == nullptr || command->terminal_rows != 0;
+    started = needs_view_first ? StartInView(spawn, &terminal)
+                               : StartCommand(spawn, {EnterView, LeaveHost});
   }
   if (!started.outcome.ok()) {
     ReportFailure(spawn.channel, started.outcome);
