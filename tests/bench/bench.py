@@ -295,10 +295,15 @@ def measure_growth(build, folder, options):
     for name, cache in (("files in the workspace of cordon run, 200 rules, 3 globs", f"{folder}/cache"),
                         ("the same, looked at for the first time", "/dev/null")):
         subjects = Subjects(build, cache=cache)
-        times = shuffled(subjects, words, rounds)
+        lists = {(threads, size): ["list", threads, words[size][4]] for threads in (1, 2) for size in files}
+        times = shuffled(subjects, {**words, **lists}, rounds)
         subjects.close()
-        medians = [[size, statistics.median(times[size])] for size in files]
-        result[name] = [[size, median, median / medians[0][1]] for size, median in medians]
+        medians = {key: statistics.median(values) for key, values in times.items()}
+        result[name] = [[size, medians[size], medians[size] / medians[0]] for size in files]
+    # What the first look would be if it did nothing else.
+    for threads in (1, 2):
+        result[f"with no files, and these folders listed (getdents64) by {threads}"] = [
+            [size, medians[0] + medians[threads, size], 1 + medians[threads, size] / medians[0]] for size in files]
     series("rules", [(n, lambda path, n=n: ["ready=2", f"rules={n}"]) for n in (0, 50, 200)])
     series("executors", [(n, lambda path: ["ready=2"]) for n in range(1, 9)])
 

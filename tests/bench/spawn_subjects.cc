@@ -3,16 +3,19 @@
 //
 //   executor NAME FOLDER KEY=VALUE...  ready=N backend=NAME share_network=1 rules=N globs=N
 //                                      -> ok | unavailable
-//   WHY run NAME                           once in that executor                 -> microseconds
+//   run NAME                           once in that executor                 -> microseconds
 //   spawn WORD...                      posix_spawn(3) and wait               -> microseconds
+//   list THREADS FOLDER                list the folders in that folder       -> microseconds
 //   loop SECONDS WORKERS run NAME | loop SECONDS WORKERS spawn WORD...       -> runs per second
 //   bulk MIB THREADS                   memory and threads of the caller      -> ok
 //   settle                             the kernel's clean-up has had a moment -> ok
 //
 // Ends at the end of its input.
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +67,36 @@ bool SpawnAndWait(const Words& words) {
   if (posix_spawn(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return false;
   int status = 0;
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool ListFolder(const std::string& path) {
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
+  alignas(8) char names[64 * 1024];
+  long bytes = 1;
+  while (bytes > 0) bytes = syscall(SYS_getdents64, folder, names, sizeof names);
+  close(folder);
+  return bytes == 0;
+}
+
+// As little as anybody can do who looks at all names in the folders of a folder.
+bool ListFolders(const std::string& path, int threads) {
+  std::vector<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.is_directory()) folders.push_back(entry.path());
+  }
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> ok = true;
+  const auto list = [&] {
+    for (std::size_t i = next++; i < folders.size(); i = next++) {
+      if (!ListFolder(folders[i])) ok = false;
+    }
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) others.emplace_back(list);
+  list();
+  for (std::thread& other : others) other.join();
+  return ok;
 }
 
 struct Subject {
@@ -122,6 +155,9 @@ class Server {
     if (order == "run" || order == "spawn") return Time(ActOf(words, 0));
     if (order == "loop" && words.size() >= 5) {
       return Loop(std::stod(words[1]), std::stoi(words[2]), ActOf(words, 3));
+    }
+    if (order == "list" && words.size() == 3) {
+      return Time([&] { return ListFolders(words[2], std::stoi(words[1])); });
     }
     if (order == "bulk" && words.size() == 3) {
       bulk_ = std::make_unique<Bulk>(std::stoull(words[1]) << 20, std::stoi(words[2]));
