@@ -1,7 +1,6 @@
 #include "index_cache.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -13,97 +12,24 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <vector>
 
-#include "index_image.h"
-#include "own_files.h"
+#include "index_cache_testing.h"
 #include "random_places_testing.h"
 #include "sandbox_testing.h"
 #include "support/catch.h"
-#include "user_key.h"
-#include "workspace_index.h"
 
 namespace cordon::internal {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::TemporaryFolder;
-using Paths = std::vector<std::string>;
-
-// The times of the file systems that tests run on are far finer than those of the oldest.
-constexpr std::int64_t kShortMarginNs = 50'000'000;
-
-void Write(const std::string& path) {
-  fs::create_directories(fs::path(path).parent_path());
-  std::ofstream(path) << "x";
-}
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// Until what was changed before is older than the margin.
-void LetAge() {
-  const std::int64_t end = FileClockNanoseconds() + 2 * kShortMarginNs;
-  const auto deadline = std::chrono::steady_clock::now() + testing::kDeadline;
-  while (FileClockNanoseconds() < end && std::chrono::steady_clock::now() < deadline) {
-    (void)poll(nullptr, 0, 5);
-  }
-}
-
-// A workspace with enough folders to be kept, and the cache of the programs that look at it.
-class Ground {
- public:
-  Ground() {
-    for (int i = 0; i < 80; ++i) Write(root / ("f" + std::to_string(i) + "/deep/file"));
-    request.roots = {root.path()};
-    request.patterns = {{root / "**/.env", true}};
-    LetAge();
-  }
-
-  // As a new program looks at it. Returns how many folders it had to read.
-  std::size_t Look() {
-    WorkspaceIndex index(std::make_unique<IndexCache>(folder, margin));
-    REQUIRE(index.Refresh(request).ok());
-    contents = index.contents();
-    index.Keep();
-    return index.folders_read();
-  }
-  [[nodiscard]] IndexContents Fresh() const {
-    WorkspaceIndex index;
-    REQUIRE(index.Refresh(request).ok());
-    return index.contents();
-  }
-  [[nodiscard]] Paths Found() const {
-    Paths paths;
-    for (const IndexMatch& match : contents.matches) paths.push_back(match.path);
-    return paths;
-  }
-  // The one file of the cache; "" when there is none.
-  [[nodiscard]] std::string File() const {
-    if (!fs::exists(folder)) return "";
-    const auto first = fs::directory_iterator(folder);
-    return first == fs::directory_iterator() ? "" : first->path().string();
-  }
-
-  const TemporaryFolder root;
-  const TemporaryFolder home;
-  std::string folder = home / ".cache/cordon";
-  std::int64_t margin = kShortMarginNs;
-  IndexRequest request;
-  IndexContents contents;
-};
-
-constexpr std::size_t kAllFolders = 161;
-
-bool KeepsKeys() { return UserKey::FindOrMake().has_value(); }
-
-#define NEEDS_CACHE(ground)                                                                 \
-  if (!KeepsKeys() || (ground).Look() != kAllFolders || (ground).Look() != 0) {             \
-    CORDON_SKIP("keyrings", "no keys of the kernel, or a file system that is not trusted"); \
-  }                                                                                         \
-  static_assert(true)
+using testing::index_cache::Ground;
+using testing::index_cache::kAllFolders;
+using testing::index_cache::KeepsKeys;
+using testing::index_cache::LetAge;
+using testing::index_cache::Paths;
+using testing::index_cache::ReadFile;
+using testing::index_cache::Write;
 
 TEST_CASE("what one program found the next one need not look for", "[index]") {
   Ground ground;
