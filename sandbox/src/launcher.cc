@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <span>
 #include <string_view>
@@ -62,7 +64,7 @@ struct Answer {
   UniqueFd descriptor;
 };
 
-// One request and its reply.
+// Requests, and their replies in the same order.
 class Conversation {
  public:
   explicit Conversation(UniqueFd socket) : socket_(std::move(socket)) {}
@@ -70,9 +72,21 @@ class Conversation {
   absl::StatusOr<Answer> Ask(const LauncherRequest& request, std::string_view more,
                              std::span<const int> descriptors) {
     const std::lock_guard lock(mutex_);
-    if (!socket_.valid()) return Gone();
-    if (absl::Status sent = Send(request, more, descriptors); !sent.ok()) return sent;
-    return Receive();
+    const absl::StatusOr<std::uint64_t> reply = BeginLocked(request, more, descriptors);
+    if (!reply.ok()) return reply.status();
+    return AwaitLocked(*reply);
+  }
+
+  // The number of the reply, for one call of `Await`.
+  absl::StatusOr<std::uint64_t> Begin(const LauncherRequest& request,
+                                      std::span<const int> descriptors) {
+    const std::lock_guard lock(mutex_);
+    return BeginLocked(request, {}, descriptors);
+  }
+
+  absl::StatusOr<Answer> Await(std::uint64_t reply) {
+    const std::lock_guard lock(mutex_);
+    return AwaitLocked(reply);
   }
 
   // A request without a reply.
@@ -96,7 +110,28 @@ class Conversation {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::uint64_t> BeginLocked(const LauncherRequest& request, std::string_view more,
+                                            std::span<const int> descriptors) {
+    if (!socket_.valid()) return Gone();
+    if (absl::Status sent = Send(request, more, descriptors); !sent.ok()) return sent;
+    return next_reply_++;
+  }
+
+  absl::StatusOr<Answer> AwaitLocked(std::uint64_t reply) {
+    while (received_ <= reply) {
+      absl::StatusOr<Answer> answer = Receive();
+      if (!answer.ok()) return answer.status();
+      early_.emplace(received_++, *std::move(answer));
+    }
+    const auto found = early_.find(reply);
+    if (found == early_.end()) return Gone();
+    Answer answer = std::move(found->second);
+    early_.erase(found);
+    return answer;
+  }
+
   absl::StatusOr<Answer> Receive() const {
+    if (!socket_.valid()) return Gone();
     Answer answer;
     const ssize_t size =
         ReceiveMessage(socket_.get(), &answer.reply, sizeof(answer.reply), &answer.descriptor);
@@ -106,6 +141,9 @@ class Conversation {
 
   std::mutex mutex_;
   UniqueFd socket_;
+  std::uint64_t next_reply_ = 0;
+  std::uint64_t received_ = 0;             // How many.
+  std::map<std::uint64_t, Answer> early_;  // Those that somebody else waits for, or will.
 };
 
 class LauncherProcess final : public Launcher {
@@ -206,12 +244,18 @@ class LauncherProcess final : public Launcher {
     request.kind = LauncherRequest::Kind::kMakeNetwork;
     request.flags = with_gateway ? kWithGateway : 0;
     const int descriptors[] = {theirs.get()};
-    absl::StatusOr<Answer> answer = conversation_.Ask(request, {}, descriptors);
+    const absl::StatusOr<std::uint64_t> reply = conversation_.Begin(request, descriptors);
+    if (!reply.ok()) return reply.status();
+    return StartedNetwork{std::move(socket), *reply};
+  }
+
+  absl::StatusOr<UniqueFd> AwaitKeeper(const StartedNetwork& network) override {
+    absl::StatusOr<Answer> answer = conversation_.Await(network.reply);
     if (!answer.ok()) return answer.status();
     if (const int error = answer->reply.error_number) {
       return MakeSetupFailure(StepName(Step::kNamespaces), error, "cannot make a network");
     }
-    return StartedNetwork{std::move(answer->descriptor), std::move(socket)};
+    return std::move(answer->descriptor);
   }
 
   absl::Status CheckProcessLimit() override {

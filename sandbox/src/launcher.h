@@ -35,10 +35,10 @@ struct SpawnPlace {
   int cgroup = -1;
 };
 
-// A network that the launcher has begun to make; see network_protocol.h.
+// A network that the launcher was asked for; see network_protocol.h.
 struct StartedNetwork {
-  UniqueFd pidfd;   // Of its keeper.
-  UniqueFd socket;  // On which that serves. Dropping it ends the keeper.
+  UniqueFd socket;          // On which its keeper serves. Dropping it ends the keeper.
+  std::uint64_t reply = 0;  // For `AwaitKeeper`.
 };
 
 class Launcher {
@@ -68,9 +68,13 @@ class Launcher {
     return Spawn(plan_id, command, standard_input, standard_output, standard_error, SpawnPlace());
   }
 
-  // Begins a network and returns at once. Returns kUnavailable when the launcher is gone and
-  // kSetupFailed when the namespaces themselves are refused.
+  // Asks for a network and returns at once. Returns kUnavailable when the launcher is gone.
   [[nodiscard]] virtual absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) = 0;
+
+  // Once: waits for the keeper of a network that `MakeNetwork` asked for, and returns its pidfd.
+  // Returns kUnavailable when the launcher is gone and kSetupFailed when the namespaces themselves
+  // are refused.
+  [[nodiscard]] virtual absl::StatusOr<UniqueFd> AwaitKeeper(const StartedNetwork& network) = 0;
 
   // Whether a pid namespace of this host keeps a limit of its own (`SandboxPlan::process_limit`),
   // tried in one that is thrown away. Returns kUnavailable where it does not.

@@ -102,16 +102,28 @@ absl::StatusOr<UniqueFd> Listening(UniqueFd socket, int family) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<NetworkNamespaces>> NetworkNamespaces::Begin(Launcher& launcher,
-                                                                            bool with_gateway) {
-  absl::StatusOr<StartedNetwork> started = launcher.MakeNetwork(with_gateway);
+absl::StatusOr<std::shared_ptr<NetworkNamespaces>> NetworkNamespaces::Begin(
+    std::shared_ptr<Launcher> launcher, bool with_gateway) {
+  absl::StatusOr<StartedNetwork> started = launcher->MakeNetwork(with_gateway);
   if (!started.ok()) return started.status();
-  return std::shared_ptr<NetworkNamespaces>(new NetworkNamespaces(*std::move(started)));
+  return std::shared_ptr<NetworkNamespaces>(
+      new NetworkNamespaces(std::move(launcher), *std::move(started)));
 }
 
 NetworkNamespaces::~NetworkNamespaces() {
-  (void)syscall(SYS_pidfd_send_signal, started_.pidfd.get(), SIGKILL, nullptr, 0);
-  (void)ReadableUntil(started_.pidfd.get(), std::chrono::steady_clock::now() + kPatience);
+  if (!AwaitKeeperLocked().ok()) return;
+  (void)syscall(SYS_pidfd_send_signal, keeper_.get(), SIGKILL, nullptr, 0);
+  (void)ReadableUntil(keeper_.get(), std::chrono::steady_clock::now() + kPatience);
+}
+
+absl::Status NetworkNamespaces::AwaitKeeperLocked() {
+  if (keeper_.valid()) return absl::OkStatus();
+  if (launcher_ == nullptr) return Gone();
+  absl::StatusOr<UniqueFd> keeper = launcher_->AwaitKeeper(started_);
+  launcher_.reset();
+  if (!keeper.ok()) return keeper.status();
+  keeper_ = *std::move(keeper);
+  return keeper_.valid() ? absl::OkStatus() : MakeErrnoError(EMFILE, "cannot take in a pidfd");
 }
 
 absl::StatusOr<UniqueFd> NetworkNamespaces::MakeSocket(Side side, int family, int type) {
@@ -170,6 +182,7 @@ absl::Status NetworkNamespaces::RouteAddress(const std::string& address) {
 absl::Status NetworkNamespaces::AwaitReady() {
   const std::lock_guard lock(mutex_);
   if (sandbox_.valid()) return absl::OkStatus();
+  if (absl::Status begun = AwaitKeeperLocked(); !begun.ok()) return begun;
   absl::StatusOr<Answer> answer = Receive();
   if (!answer.ok()) return answer.status();
   if (answer->reply.error_number != 0) {

@@ -20,10 +20,9 @@ namespace cordon::internal {
 class NetworkNamespaces final : public SandboxNetwork {
  public:
   // Begins to make a network and returns at once. Without a gateway both sides are the same
-  // namespace, from which nothing can be reached. Returns kSetupFailed when the namespaces
-  // themselves are refused, kUnavailable when the launcher is gone.
-  [[nodiscard]] static absl::StatusOr<std::shared_ptr<NetworkNamespaces>> Begin(Launcher& launcher,
-                                                                                bool with_gateway);
+  // namespace, from which nothing can be reached. Returns kUnavailable when the launcher is gone.
+  [[nodiscard]] static absl::StatusOr<std::shared_ptr<NetworkNamespaces>> Begin(
+      std::shared_ptr<Launcher> launcher, bool with_gateway);
 
   // Waits until it is ready; to be called before anything else, and again as often as one likes.
   // Returns kSetupFailed {step, errno} when it never will be.
@@ -46,13 +45,18 @@ class NetworkNamespaces final : public SandboxNetwork {
     UniqueFd descriptor;
   };
 
-  explicit NetworkNamespaces(StartedNetwork started) : started_(std::move(started)) {}
+  NetworkNamespaces(std::shared_ptr<Launcher> launcher, StartedNetwork started)
+      : launcher_(std::move(launcher)), started_(std::move(started)) {}
+
+  [[nodiscard]] absl::Status AwaitKeeperLocked();
 
   [[nodiscard]] absl::StatusOr<UniqueFd> AskForSocket(const NetworkRequest& request);
   [[nodiscard]] absl::StatusOr<Answer> Ask(const NetworkRequest& request);
   [[nodiscard]] absl::StatusOr<Answer> Receive() const;
 
+  std::shared_ptr<Launcher> launcher_;  // Null once it has been asked for the keeper.
   const StartedNetwork started_;
+  UniqueFd keeper_;
   UniqueFd sandbox_;
   std::mutex mutex_;  // One request at a time.
 };

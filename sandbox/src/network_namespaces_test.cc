@@ -48,7 +48,8 @@ CommandPlan Python(const std::string& text, std::vector<std::string> arguments =
   return command;
 }
 
-std::shared_ptr<NetworkNamespaces> NetworkOrFail(Launcher& launcher, bool with_gateway) {
+std::shared_ptr<NetworkNamespaces> NetworkOrFail(const std::shared_ptr<Launcher>& launcher,
+                                                 bool with_gateway) {
   auto network = NetworkNamespaces::Begin(launcher, with_gateway);
   if (!network.ok()) FAIL(network.status());
   const absl::Status ready = (*network)->AwaitReady();
@@ -105,7 +106,7 @@ TEST_CASE("with a gateway every synthetic address arrives there, and nothing els
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, true);
+  const auto network = NetworkOrFail(launcher, true);
   const TellingListener listener(*network, 443);
   const Ran ran = Run(*launcher, SystemPlan(),
                       Python(kConnect, {"198.18.0.1", "443", "198.19.255.254", "443", "198.18.0.1",
@@ -122,7 +123,7 @@ TEST_CASE("one listener takes the connections to every port, and only what is le
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, true);
+  const auto network = NetworkOrFail(launcher, true);
   CHECK(network->RouteAddress("203.0.113.7").ok());
   CHECK(network->RouteAddress("2001:db8::7").ok());
   const std::vector<std::string> places = {"198.18.0.1",     "1",     "198.18.0.1",  "2",
@@ -149,7 +150,7 @@ TEST_CASE("one listener takes the connections to every port, and only what is le
 TEST_CASE("a network without a gateway has no listener for every port") {
   NEEDS_NAMESPACES();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, false);
+  const auto network = NetworkOrFail(launcher, false);
   const auto made = network->ListenAtEveryPort();
   CHECK(Is(made.status(), ErrorCode::kUnavailable));
 }
@@ -158,7 +159,7 @@ TEST_CASE("an address that was routed is reachable, its neighbour is not") {
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, true);
+  const auto network = NetworkOrFail(launcher, true);
   const TellingListener listener(*network, 443);
   for (const char* address : {"203.0.113.7", "2001:db8::7", "2001:db8::7", "fd12:3456::1"}) {
     const absl::Status status = network->RouteAddress(address);
@@ -179,7 +180,7 @@ TEST_CASE("a prefix can be routed, also the widest ones, and the link goes on wo
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, true);
+  const auto network = NetworkOrFail(launcher, true);
   const TellingListener listener(*network, 443);
   for (const char* prefix : {"0.0.0.0/0", "::/0"}) CHECK(network->RouteAddress(prefix).ok());
   const Ran ran = Run(*launcher, SystemPlan(),
@@ -194,7 +195,7 @@ TEST_CASE("a prefix can be routed, also the widest ones, and the link goes on wo
 TEST_CASE("what belongs to the sandbox or to no single host cannot be routed") {
   NEEDS_NAMESPACES();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, true);
+  const auto network = NetworkOrFail(launcher, true);
   CHECK(network->RouteAddress("203.0.113.0/24").ok());  // The control.
   for (const char* address :
        {"127.0.0.1", "127.255.0.1", "0.0.0.0", "192.0.0.1", "192.0.0.2", "224.0.0.1",
@@ -209,7 +210,7 @@ TEST_CASE("without a gateway both addresses are local and nothing is reachable")
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, false);
+  const auto network = NetworkOrFail(launcher, false);
   const TellingListener listener(*network, 53);
   const Ran ran = Run(*launcher, SystemPlan(),
                       Python(kConnect, {"192.0.0.2", "53", "192.0.0.1", "80", "198.18.0.1", "53",
@@ -223,7 +224,7 @@ TEST_CASE("sockets of the sandbox's side are the sandbox's own loopback") {
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, GENERATE(true, false));
+  const auto network = NetworkOrFail(launcher, GENERATE(true, false));
   auto listener = network->MakeSocket(Side::kSandbox, AF_INET, SOCK_STREAM);
   REQUIRE(listener.ok());
   sockaddr_in address = {};
@@ -246,7 +247,7 @@ TEST_CASE("servers inside have every port to themselves, also those of the gatew
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, true);
+  const auto network = NetworkOrFail(launcher, true);
   const TellingListener listener(*network, 8443);
   const Ran ran = Run(*launcher, SystemPlan(),
                       Python("import socket\n"
@@ -265,7 +266,7 @@ TEST_CASE("a command has no power over the network that it is in") {
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, true);
+  const auto network = NetworkOrFail(launcher, true);
   // As a command without seccomp, and before it gave up its capabilities: they are of its own user
   // namespace, to which the network does not belong.
   const Ran ran =
@@ -288,7 +289,7 @@ TEST_CASE("one network serves one command after the other, and its end is the ke
   NEEDS_NAMESPACES();
   NEEDS_PYTHON();
   const auto launcher = StartedLauncherOrFail();
-  auto network = NetworkOrFail(*launcher, true);
+  auto network = NetworkOrFail(launcher, true);
   const TellingListener listener(*network, 443);
   for (int i = 0; i < 3; ++i) {
     const Ran ran =
@@ -326,7 +327,8 @@ TEST_CASE("the keeper ends when the host is killed, also with a fork of it left"
     if (bystander == 0) {
       for (;;) pause();
     }
-    const pid_t pids[] = {bystander, network.ok() ? PidOf(network->pidfd.get()) : -1};
+    const auto keeper = network.ok() ? launcher->AwaitKeeper(*network) : network.status();
+    const pid_t pids[] = {bystander, keeper.ok() ? PidOf(keeper->get()) : -1};
     (void)!write(writer.get(), pids, sizeof(pids));
     for (;;) pause();
   }
@@ -344,7 +346,7 @@ TEST_CASE("the keeper ends when the host is killed, also with a fork of it left"
 TEST_CASE("only stream and datagram sockets of the internet are made") {
   NEEDS_NAMESPACES();
   const auto launcher = StartedLauncherOrFail();
-  const auto network = NetworkOrFail(*launcher, true);
+  const auto network = NetworkOrFail(launcher, true);
   for (const int family : {AF_INET, AF_INET6}) {
     for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
       CHECK(network->MakeSocket(Side::kSandbox, family, type).ok());
@@ -355,7 +357,7 @@ TEST_CASE("only stream and datagram sockets of the internet are made") {
   CHECK(network->MakeSocket(Side::kGateway, AF_PACKET, SOCK_DGRAM).ok());
   CHECK_FALSE(network->MakeSocket(Side::kSandbox, AF_PACKET, SOCK_DGRAM).ok());
   CHECK_FALSE(network->MakeSocket(Side::kGateway, AF_PACKET, SOCK_RAW).ok());
-  const auto single = NetworkOrFail(*launcher, false);
+  const auto single = NetworkOrFail(launcher, false);
   CHECK_FALSE(single->MakeSocket(Side::kGateway, AF_PACKET, SOCK_DGRAM).ok());
   CHECK_FALSE(network->MakeSocket(Side::kGateway, AF_INET, SOCK_RAW).ok());
 }

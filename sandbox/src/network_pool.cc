@@ -6,7 +6,7 @@ namespace cordon::internal {
 
 absl::Status NetworkPool::Prepare() {
   absl::StatusOr<std::shared_ptr<NetworkNamespaces>> network =
-      NetworkNamespaces::Begin(*launcher_, with_gateway_);
+      NetworkNamespaces::Begin(launcher_, with_gateway_);
   if (!network.ok()) return network.status();
   GiveBack(*std::move(network));
   return absl::OkStatus();
@@ -44,7 +44,7 @@ void NetworkPool::Close() {
 
 absl::StatusOr<std::shared_ptr<NetworkNamespaces>> NetworkPool::Make(bool with_gateway) {
   absl::StatusOr<std::shared_ptr<NetworkNamespaces>> network =
-      NetworkNamespaces::Begin(*launcher_, with_gateway);
+      NetworkNamespaces::Begin(launcher_, with_gateway);
   if (!network.ok()) return network.status();
   absl::Status ready = (*network)->AwaitReady();
   if (!ready.ok()) return ready;
