@@ -74,9 +74,31 @@ absl::StatusOr<std::shared_ptr<SandboxExecutor>> SandboxExecutor::Create(Parts p
 }
 
 absl::Status SandboxExecutor::Prove() {
-  if (networks_ == nullptr) return plans_.Prove(nullptr);
-  return networks_->Try(
-      [this](const std::shared_ptr<NetworkNamespaces>& network) { return plans_.Prove(network); });
+  const auto prove = [this](const std::shared_ptr<NetworkNamespaces>& network) {
+    return plans_.Prove(network);
+  };
+  absl::Status proved = networks_ == nullptr ? prove(nullptr) : networks_->Try(prove);
+  if (proved.ok()) owes_proof_ = false;
+  return proved;
+}
+
+absl::Status SandboxExecutor::BeginProof() {
+  owes_proof_ = true;
+  if (networks_ == nullptr) return plans_.BeginProof(nullptr);
+  return networks_->Try([this](const std::shared_ptr<NetworkNamespaces>& network) {
+    return plans_.BeginProof(network);
+  });
+}
+
+absl::Status SandboxExecutor::AwaitProof(const CommandNetwork* network) {
+  if (!owes_proof_) return absl::OkStatus();
+  const absl::Status proved = plans_.Prove(network != nullptr ? network->network() : nullptr);
+  if (!proved.ok()) {
+    return MakeError(ErrorCode::kUnavailable,
+                     absl::StrCat("no sandbox can be made here: ", proved.message()));
+  }
+  owes_proof_ = false;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RunResult> SandboxExecutor::Run(const Command& command, const RunOptions& options) {
@@ -162,6 +184,8 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   if (!plan.ok()) return plan.status();
   absl::StatusOr<std::unique_ptr<CommandNetwork>> network = OpenNetwork(execution_id, *admission);
   if (!network.ok()) return network.status();
+  status = AwaitProof(network->get());
+  if (!status.ok()) return status;
   status = Spend(*admission, execution_id);
   if (!status.ok()) return status;
 

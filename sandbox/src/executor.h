@@ -4,6 +4,7 @@
 #ifndef CORDON_SANDBOX_SRC_EXECUTOR_H_
 #define CORDON_SANDBOX_SRC_EXECUTOR_H_
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -55,6 +56,10 @@ class SandboxExecutor final : public Executor {
   // cannot.
   [[nodiscard]] absl::Status Prove();
 
+  // Begins it. The first command waits for it before its grants are spent, and is refused with
+  // kUnavailable when this host cannot make it.
+  [[nodiscard]] absl::Status BeginProof();
+
   // Ends everything that runs, prevents what is prepared from starting, revokes the grants. Returns
   // kInternal when the end of a tree cannot be proved; can be tried again.
   [[nodiscard]] absl::Status Close();
@@ -76,6 +81,7 @@ class SandboxExecutor final : public Executor {
   [[nodiscard]] absl::StatusOr<Command> ResolveDirectory(const Command& command) const;
   [[nodiscard]] absl::Status CheckDirectory(const PathPolicy& paths,
                                             const std::string& directory) const;
+  [[nodiscard]] absl::Status AwaitProof(const CommandNetwork* network);
   [[nodiscard]] absl::Status Spend(CommandAdmission& admission,
                                    const std::string& execution_id) const;
   void LogRefusal(const std::string& execution_id, bool had_grants,
@@ -85,6 +91,7 @@ class SandboxExecutor final : public Executor {
   PlanCompiler plans_;
   const std::unique_ptr<CommandNetworks> networks_;  // Null: not served.
   CompileReport report_;
+  std::atomic<bool> owes_proof_ = false;
   const std::shared_ptr<LiveExecutions> live_ = std::make_shared<LiveExecutions>();
 };
 

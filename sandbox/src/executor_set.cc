@@ -77,6 +77,9 @@ class SandboxExecutorSet final : public ExecutorSet {
 
   // Whether a sandbox of the spare executor can be made here.
   absl::Status Prove() { return spare_->Prove(); }
+  absl::Status BeginProof() { return spare_->BeginProof(); }
+
+  void RemoveAbandoned() { parts_.scratch->RemoveAbandoned(); }
 
   absl::StatusOr<std::shared_ptr<Executor>> For(std::string_view key) override {
     if (key.empty()) return MakeError(ErrorCode::kInvalidOption, "the key of an executor is empty");
@@ -389,11 +392,15 @@ absl::StatusOr<std::unique_ptr<ExecutorSet>> ExecutorSet::Create(const Profile& 
   assumed.landlock_abi = internal::QueryLandlockAbi();
   if (internal::ProvesItself(profile, options, assumed.landlock_abi)) {
     auto set = internal::CreateOn(&assumed, profile, options);
+    absl::Status proved = set.ok() ? (*set)->BeginProof() : set.status();
+    if (set.ok()) (*set)->RemoveAbandoned();  // While it is made.
+    if (proved.ok() && !options.late_proof) proved = (*set)->Prove();
+    if (proved.ok()) return *std::move(set);
     // Why not, and what is left, is found by looking at the host layer by layer.
-    if (set.ok() && (*set)->Prove().ok()) return *std::move(set);
   }
   auto set = internal::CreateOn(nullptr, profile, options);
   if (!set.ok()) return set.status();
+  (*set)->RemoveAbandoned();
   return *std::move(set);
 }
 

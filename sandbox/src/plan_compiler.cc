@@ -82,12 +82,18 @@ void PlanCompiler::ReplaceReadyLocked(SandboxPlan plan) {
                                                 inputs_.cgroups);
 }
 
+std::shared_ptr<ReadySandboxes> PlanCompiler::OwnReady() {
+  const std::lock_guard lock(mutex_);
+  return own_.ready;
+}
+
+absl::Status PlanCompiler::BeginProof(const std::shared_ptr<NetworkNamespaces>& network) {
+  const std::shared_ptr<ReadySandboxes> ready = OwnReady();
+  return ready == nullptr ? absl::OkStatus() : ready->Begin(network);
+}
+
 absl::Status PlanCompiler::Prove(const std::shared_ptr<NetworkNamespaces>& network) {
-  std::shared_ptr<ReadySandboxes> ready;
-  {
-    const std::lock_guard lock(mutex_);
-    ready = own_.ready;
-  }
+  const std::shared_ptr<ReadySandboxes> ready = OwnReady();
   return ready == nullptr ? absl::OkStatus() : ready->Prove(network);
 }
 

@@ -68,9 +68,11 @@ class PlanCompiler {
   // that it depends on.
   [[nodiscard]] absl::StatusOr<ReadyPlan> Compile();
 
-  // After `Compile`: makes a sandbox of the profile's own plan in `network` (null: in one of its
-  // own), which serves the first command there. Returns kSetupFailed {step, errno} when it cannot
-  // be made.
+  // After `Compile`: begins a sandbox of the profile's own plan in `network` (null: in one of its
+  // own), which serves the first command there.
+  [[nodiscard]] absl::Status BeginProof(const std::shared_ptr<NetworkNamespaces>& network);
+
+  // Waits for it, begun if need be. Returns kSetupFailed {step, errno} when it cannot be made.
   [[nodiscard]] absl::Status Prove(const std::shared_ptr<NetworkNamespaces>& network);
 
   // Ends the sandboxes that wait for a command, and makes no more.
@@ -82,6 +84,7 @@ class PlanCompiler {
       const PathPolicy& paths, absl::Span<const GrantedTarget> targets) const;
 
  private:
+  [[nodiscard]] std::shared_ptr<ReadySandboxes> OwnReady();
   void ReplaceReadyLocked(SandboxPlan plan);
   [[nodiscard]] SandboxPlan PlanFor(const CompiledView& view) const;
 

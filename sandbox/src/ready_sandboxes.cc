@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -93,13 +94,17 @@ std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, 
   return std::nullopt;
 }
 
-std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take(const Network& network) {
-  const std::lock_guard lock(mutex_);
+std::deque<ReadySandboxes::Waiting>::iterator ReadySandboxes::FindLocked(const Network& network) {
   // Whether it is the very same object, or for both none.
   const auto is_there = [&network](const Waiting& waiting) {
     return !waiting.network.owner_before(network) && !network.owner_before(waiting.network);
   };
-  const auto found = std::find_if(waiting_.begin(), waiting_.end(), is_there);
+  return std::find_if(waiting_.begin(), waiting_.end(), is_there);
+}
+
+std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take(const Network& network) {
+  const std::lock_guard lock(mutex_);
+  const auto found = FindLocked(network);
   if (found == waiting_.end()) return std::nullopt;
   if (!sources_->StillHold()) {
     UnpinLocked();
@@ -114,17 +119,31 @@ std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take(const Network& netwo
   return one;
 }
 
+absl::Status ReadySandboxes::Begin(const Network& network) {
+  const std::lock_guard lock(mutex_);
+  return BeginLocked(network);
+}
+
+absl::Status ReadySandboxes::BeginLocked(const Network& network) {
+  if (closed_) return MakeError(ErrorCode::kClosed, "the executor is closed");
+  return MakeOneLocked(network, false);
+}
+
 absl::Status ReadySandboxes::Prove(const Network& network) {
   const std::lock_guard lock(mutex_);
-  if (closed_) return MakeError(ErrorCode::kClosed, "the executor is closed");
-  absl::Status made = MakeOneLocked(network, false);
-  if (!made.ok()) return made;
-  absl::StatusOr<UniqueFd> pidfd = AwaitReady(waiting_.back().channel.get());
+  auto one = FindLocked(network);
+  if (one == waiting_.end()) {
+    absl::Status made = BeginLocked(network);
+    if (!made.ok()) return made;
+    one = std::prev(waiting_.end());
+  }
+  if (one->pidfd.valid()) return absl::OkStatus();
+  absl::StatusOr<UniqueFd> pidfd = AwaitReady(one->channel.get());
   if (!pidfd.ok()) {
-    waiting_.pop_back();
+    waiting_.erase(one);
     return pidfd.status();
   }
-  waiting_.back().pidfd = *std::move(pidfd);
+  one->pidfd = *std::move(pidfd);
   return absl::OkStatus();
 }
 

@@ -47,9 +47,12 @@ class ReadySandboxes {
       const CommandPlan& command, int standard_input, int standard_output, int standard_error,
       const std::shared_ptr<NetworkNamespaces>& network = nullptr);
 
-  // Has one made in `network`, whatever the count, and waits until it is complete: proof that all
-  // that the plan needs can be had here. It serves the next command in that network. Returns
-  // kSetupFailed {step, errno}, or kUnavailable when the launcher is gone.
+  // Has one made in `network`, whatever the count, without waiting for it.
+  [[nodiscard]] absl::Status Begin(const std::shared_ptr<NetworkNamespaces>& network);
+
+  // Waits until one in `network`, begun if there is none, is complete: proof that all that the plan
+  // needs can be had here. It serves the next command in that network. Returns kSetupFailed {step,
+  // errno}, or kUnavailable when the launcher is gone.
   [[nodiscard]] absl::Status Prove(const std::shared_ptr<NetworkNamespaces>& network = nullptr);
 
   // Has as many made as are missing, without waiting for them. What fails is tried again the next
@@ -84,7 +87,9 @@ class ReadySandboxes {
     std::shared_ptr<CommandCgroup> cgroup;
   };
 
+  [[nodiscard]] std::deque<Waiting>::iterator FindLocked(const Network& network);
   [[nodiscard]] std::optional<Waiting> Take(const Network& network);
+  [[nodiscard]] absl::Status BeginLocked(const Network& network);
   [[nodiscard]] absl::Status MakeOneLocked(const Network& network, bool from_template);
   [[nodiscard]] absl::Status PinLocked();
   void UnpinLocked();

@@ -100,6 +100,7 @@ class TreeRemoval {
 
  private:
   bool RemoveFlattened(const std::string& name) {
+    if (UnlinkFolder(top_, name)) return true;
     const UniqueFd folder = OpenFolderForRemoval(top_, name);
     if (!folder.valid()) return errno == ENOENT;
     while (true) {
@@ -199,6 +200,9 @@ absl::StatusOr<std::string> RealPath(const std::string& path) {
 // A private folder whatever the umask is.
 bool MakePrivateFolder(int parent, const std::string& name) {
   if (mkdirat(parent, name.c_str(), kPrivate) != 0) return false;
+  struct stat status = {};
+  const int found = fstatat(parent, name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
+  if (found == 0 && S_ISDIR(status.st_mode) && (status.st_mode & 07777) == kPrivate) return true;
   const UniqueFd folder = OpenFolder(parent, name);
   return folder.valid() && fchmod(folder.get(), kPrivate) == 0;
 }
@@ -231,7 +235,6 @@ absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(
   if (!root_path.ok()) return root_path.status();
   UniqueFd root(open(root_path->c_str(), kFolderFlags));
   int error = errno;
-  if (root.valid()) RemoveAbandonedSets(root.get());
   const UniqueFd making = root.valid() ? LockRootForMaking(root.get()) : UniqueFd();
   const std::string id = RandomId().substr(0, kIdDigits);
   const std::string new_name = absl::StrCat(std::string(kNewPrefix), id);
@@ -273,6 +276,11 @@ absl::Status ScratchFolder::RemoveExecutorFolders(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (removed_) return absl::OkStatus();
   return RemoveTree(folder_.get(), name);
+}
+
+void ScratchFolder::RemoveAbandoned() {
+  const std::lock_guard lock(mutex_);
+  if (!removed_) RemoveAbandonedSets(root_.get());
 }
 
 absl::Status ScratchFolder::Remove() {

@@ -23,9 +23,8 @@ namespace cordon::internal {
 // Safe from any thread.
 class ScratchFolder {
  public:
-  // Makes a folder `cordon-set-*`, mode 0700, in `scratch_root`, and removes those there whose
-  // owner died without removing them: nobody holds the lock (flock(2)) on their file `lock` any
-  // more. Returns kInvalidOption when the root is no folder or cannot be written.
+  // Makes a folder `cordon-set-*`, mode 0700, in `scratch_root`. Returns kInvalidOption when the
+  // root is no folder or cannot be written.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<ScratchFolder>> Create(
       const std::string& scratch_root);
 
@@ -43,6 +42,10 @@ class ScratchFolder {
   // New private folders for one executor, below a folder `name`.
   [[nodiscard]] absl::StatusOr<ScratchFolders> MakeExecutorFolders(const std::string& name);
   [[nodiscard]] absl::Status RemoveExecutorFolders(const std::string& name);
+
+  // Removes those in the root whose owner died without removing them: nobody holds the lock
+  // (flock(2)) on their file `lock` any more. Takes as long as it takes to list the root.
+  void RemoveAbandoned();
 
   // Removes the folder. Idempotent; can be tried again after an error.
   [[nodiscard]] absl::Status Remove();

@@ -46,6 +46,7 @@ mode_t ModeOf(const std::string& path) {
 std::unique_ptr<ScratchFolder> Made(const std::string& root) {
   absl::StatusOr<std::unique_ptr<ScratchFolder>> folder = ScratchFolder::Create(root);
   REQUIRE(folder.ok());
+  (*folder)->RemoveAbandoned();
   return *std::move(folder);
 }
 
@@ -223,7 +224,9 @@ TEST_CASE("sets that start at the same time in one root do not remove each other
   for (auto& folder : folders) {
     threads.emplace_back([&root, &folder] {
       absl::StatusOr<std::unique_ptr<ScratchFolder>> made = ScratchFolder::Create(root.path());
-      if (made.ok()) folder = *std::move(made);
+      if (!made.ok()) return;
+      folder = *std::move(made);
+      folder->RemoveAbandoned();
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -17,9 +17,9 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <map>
-#include <set>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -81,7 +81,7 @@ class FilterWriter {
     } else {
       SetOpened();
     }
-    for (const auto& [number, verdict] : verdicts_) decided_.insert(number);
+    decided_ = verdicts_;
     for (const CheckedCall& call : CheckedCalls()) Set(call.name, Check(call.check));
     for (const RefusedCall& call : RefusedCalls()) Set(call.name, Refuse(call.error_number));
     for (const char* name : AllowedCalls()) Set(name, allow_);
@@ -106,7 +106,7 @@ class FilterWriter {
   void SetForHost() {
     if (use_.led_connections) {
       for (const CheckedCall& call : CheckedWhenLed()) Set(call.name, Check(call.check));
-      for (const auto& [number, verdict] : verdicts_) decided_.insert(number);
+      decided_ = verdicts_;
     }
     for (const RefusedCall& call : RefusedOnHost()) Set(call.name, Refuse(call.error_number));
     for (const CheckedCall& call : CheckedOnHost()) Set(call.name, Check(call.check));
@@ -131,8 +131,12 @@ class FilterWriter {
 
   void Set(const char* name, Label verdict) {
     const int number = CallNumber(name, architecture_);
-    if (number < 0 || decided_.contains(static_cast<std::uint32_t>(number))) return;
-    if (!verdicts_.emplace(static_cast<std::uint32_t>(number), verdict).second) conflict_ = name;
+    if (number < 0) return;
+    const auto at = static_cast<std::size_t>(number);
+    if (at < decided_.size() && decided_[at].has_value()) return;
+    if (at >= verdicts_.size()) verdicts_.resize(at + 1);
+    if (verdicts_[at].has_value()) conflict_ = name;
+    verdicts_[at] = verdict;
   }
 
   Label Check(ArgumentCheck check) {
@@ -275,17 +279,13 @@ class FilterWriter {
   // Neighbouring numbers with one verdict are one range; what lies between is unknown.
   [[nodiscard]] std::vector<Range> Ranges() const {
     std::vector<Range> ranges = {{0, unknown_}};
-    std::uint32_t next = 0;
     const auto add = [&ranges](std::uint32_t first, Label verdict) {
       if (ranges.back().first == first) ranges.pop_back();
       if (ranges.empty() || ranges.back().verdict != verdict) ranges.push_back({first, verdict});
     };
-    for (const auto& [number, verdict] : verdicts_) {
-      if (number != next) add(next, unknown_);
-      add(number, verdict);
-      next = number + 1;
-    }
-    add(next, unknown_);
+    std::uint32_t number = 0;
+    for (const std::optional<Label>& verdict : verdicts_) add(number++, verdict.value_or(unknown_));
+    add(number, unknown_);
     return ranges;
   }
 
@@ -314,8 +314,9 @@ class FilterWriter {
   Label unknown_ = 0;
   Label refused_ = 0;
   Label allow_ = 0;
-  std::map<std::uint32_t, Label> verdicts_;
-  std::set<std::uint32_t> decided_;  // By `SetForHost` or `SetOpened`.
+  // By number.
+  std::vector<std::optional<Label>> verdicts_ = std::vector<std::optional<Label>>(512);
+  std::vector<std::optional<Label>> decided_;  // By `SetForHost` or `SetOpened`.
   std::string conflict_;
 };
 

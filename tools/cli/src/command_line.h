@@ -45,6 +45,11 @@ void AddProxyCommand(CLI::App& proxy, Invocation& invocation);
 // One line on standard error: "cordon: MESSAGE". Line breaks and control characters are escaped.
 void PrintError(std::string_view message);
 
+// Ends this process with `status` at once: what was printed is flushed, and no destructor runs. For
+// a subcommand that has closed what it opened, and would need longer to give up the rest piece by
+// piece. In a sanitizer's build it returns the status instead.
+int Leave(int status);
+
 // Prints the status and returns kExitNotStarted.
 int Fail(const absl::Status& status);
 

@@ -46,7 +46,7 @@ struct RunRequest {
   Profile profile;
   Command command;
   SupervisionLimits limits;
-  TerminalChoice terminal = TerminalChoice::kWhenAtTerminal;
+  std::optional<TerminalSize> terminal;  // Nothing: none of its own.
 };
 
 absl::StatusOr<SupervisionLimits> LimitsOf(const RunOptionsText& options) {
@@ -84,7 +84,7 @@ absl::StatusOr<RunRequest> RequestOf(const RunOptionsText& options, const Invoca
   auto limits = LimitsOf(options);
   if (!limits.ok()) return limits.status();
   request.limits = *limits;
-  request.terminal = options.terminal();
+  request.terminal = ChooseTerminal(options.terminal());
   auto profile = BuildSessionProfile(options.session);
   if (!profile.ok()) return profile.status();
   request.profile = *std::move(profile);
@@ -96,22 +96,32 @@ absl::StatusOr<RunRequest> RequestOf(const RunOptionsText& options, const Invoca
   return request;
 }
 
-// Starts and drives the command; the facts say how far it came.
-absl::StatusOr<RunResult> StartAndSupervise(Session& session, const RunRequest& request,
-                                            const std::string& execution_id, TerminalPause& pause) {
+// Admitted, and everything but started.
+absl::StatusOr<std::unique_ptr<PreparedProcess>> Prepare(Session& session,
+                                                         const RunRequest& request,
+                                                         const std::string& execution_id) {
   auto grants = session.AdmitCommand(request.command, execution_id);
   if (!grants.ok()) return grants.status();
   ProcessOptions process_options;
   process_options.execution_id = execution_id;
   process_options.grants = *std::move(grants);
   process_options.standard_input = StandardInputOption();
-  process_options.terminal = ChooseTerminal(request.terminal);
-  auto prepared = session.executor().PrepareProcess(request.command, process_options);
-  if (!prepared.ok()) return prepared.status();
-  auto process = (*prepared)->Start();
+  process_options.terminal = request.terminal;
+  return session.executor().PrepareProcess(request.command, process_options);
+}
+
+absl::StatusOr<RunResult> StartAndSupervise(PreparedProcess& prepared, const RunRequest& request,
+                                            TerminalPause& pause) {
+  auto process = prepared.Start();
   if (!process.ok()) return process.status();
-  if (process_options.terminal) return SuperviseTerminal(**process, request.limits, pause);
+  if (request.terminal) return SuperviseTerminal(**process, request.limits, pause);
   return Supervise(**process, request.limits, pause);
+}
+
+// Whether nobody is asked and nothing is written down before it is known that a sandbox can be made
+// here. Where it cannot, all of that is done again.
+bool MayProveLate(const Profile& profile, const SessionOptions& options) {
+  return profile.Settings().command == Access::kAllow && options.audit.empty();
 }
 
 // Programs cannot say why a name did not exist, so that a person would not learn it otherwise.
@@ -225,21 +235,36 @@ class RunCommandLine {
     facts_.workspace = request->profile.Settings().workspace_root;
     SessionOptions session_options = options_.session;
     if (AtTerminal()) session_options.approver = std::make_shared<PausingApprover>(pause_);
-    auto session = Session::Open(request->profile, session_options);
-    if (!session.ok()) return session.status();
-    facts_.compile = (*session)->executor().Report();
-    facts_.extra_entries = (*session)->Entries();
-    auto result = StartAndSupervise(**session, *request, facts_.execution_id, *pause_);
-    if (const auto closed = (*session)->Close(); !closed.ok() && result.ok()) {
+    session_options.late_proof = MayProveLate(request->profile, session_options);
+    auto prepared = OpenAndPrepare(*request, session_options);
+    if (session_options.late_proof && Is(prepared.status(), ErrorCode::kUnavailable)) {
+      session_options.late_proof = false;
+      prepared = OpenAndPrepare(*request, session_options);
+    }
+    if (!prepared.ok()) return prepared.status();
+    auto result = StartAndSupervise(**prepared, *request, *pause_);
+    if (const auto closed = session_->Close(); !closed.ok() && result.ok()) {
       PrintError(std::string(closed.message()));
     }
     return result;
+  }
+
+  absl::StatusOr<std::unique_ptr<PreparedProcess>> OpenAndPrepare(const RunRequest& request,
+                                                                  const SessionOptions& options) {
+    session_.reset();
+    auto session = Session::Open(request.profile, options);
+    if (!session.ok()) return session.status();
+    session_ = *std::move(session);
+    facts_.compile = session_->executor().Report();
+    facts_.extra_entries = session_->Entries();
+    return Prepare(*session_, request, facts_.execution_id);
   }
 
   const RunOptionsText& options_;
   const Invocation& invocation_;
   const std::shared_ptr<TerminalPause> pause_ = std::make_shared<TerminalPause>();
   RunFacts facts_;
+  std::unique_ptr<Session> session_;
 };
 
 }  // namespace
@@ -278,7 +303,8 @@ void AddRunCommand(CLI::App& run, Invocation& invocation) {
   run.callback([&invocation, options] {
     invocation.action = [&invocation, options] {
       PrepareSignals();
-      return RunCommandLine(*options, invocation).Execute();
+      RunCommandLine command_line(*options, invocation);
+      return Leave(command_line.Execute());
     };
   });
 }

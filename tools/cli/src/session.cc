@@ -165,6 +165,7 @@ class OpenSession : public Session {
     set_options.log = log_.get();
     set_options.egress = egress_->proxy();
     set_options.share_network = options_.share_network;
+    set_options.late_proof = options_.late_proof;
     if (profile.Settings().limits != Limits()) LeaveDelegatedCgroup();
     auto set = ExecutorSet::Create(profile, std::move(set_options));
     if (!set.ok()) return set.status();

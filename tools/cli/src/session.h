@@ -38,6 +38,7 @@ struct SessionOptions {
   std::string audit_rotate;
   bool audit_sync = false;
   bool many_commands = false;  // Else sandboxes for more than one are not kept ready.
+  bool late_proof = false;     // `ExecutorSetOptions::late_proof`.
   // Who is asked instead of a person at the terminal; may be null.
   std::shared_ptr<Approver> approver;
 };

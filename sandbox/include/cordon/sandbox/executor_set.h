@@ -94,6 +94,11 @@ struct ExecutorSetOptions {
   // network gets a network to itself, so that none of the others meets what it has more. Needs the
   // namespaces tier; without an effect where the profile allows the network.
   bool share_network = false;
+  // `Create` does not wait until its first sandbox is complete: the first command does, before its
+  // grants are spent, and is refused with kUnavailable where this host cannot make it. A set made
+  // without this finds the reason and the next tier then. For a program that runs one command: what
+  // it does in between costs no time.
+  bool late_proof = false;
 };
 
 // Safe from any thread.
