@@ -16,6 +16,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "host_journal.h"
+
 namespace cordon::internal {
 namespace {
 
@@ -23,6 +25,7 @@ constexpr std::int64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::size_t kReadBytes = std::size_t{64} * 1024;
 
 OpenedNode Open(int root, const char* path, std::uint64_t flags, std::uint64_t resolve) {
+  HostJournal::NoteUnrepeatable();
   open_how how = {};
   how.flags = flags | O_CLOEXEC;
   how.resolve = resolve;
@@ -53,6 +56,7 @@ std::int64_t Nanoseconds(const statx_timestamp& time) {
 }
 
 NodeStatus Status(int root, const char* path, int flags) {
+  HostJournal::NoteUnrepeatable();
   constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE, Linux 6.8.
   struct statx status = {};
   if (statx(root, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | flags,
@@ -120,6 +124,7 @@ NodeStatus StatusOf(const std::string& absolute_path) { return StatusOf(AT_FDCWD
 NodeStatus StatusOf(int fd) { return Status(fd, "", AT_EMPTY_PATH); }
 
 int ReadNames(int folder, VisitName visit) {
+  HostJournal::NoteUnrepeatable();
   alignas(KernelEntry) std::array<char, kReadBytes> buffer;
   while (true) {
     const long bytes = syscall(SYS_getdents64, folder, buffer.data(), buffer.size());
@@ -137,6 +142,7 @@ int ReadNames(int folder, VisitName visit) {
 }
 
 std::string ReadLink(const std::string& path) {
+  HostJournal::NoteUnrepeatable();
   std::array<char, PATH_MAX> text;
   const ssize_t bytes = readlink(path.c_str(), text.data(), text.size());
   return bytes > 0 ? std::string(text.data(), static_cast<std::size_t>(bytes)) : std::string();
@@ -148,15 +154,15 @@ std::string ReadSmallFile(const std::string& path, std::size_t max_bytes) {
                                RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
   struct stat status = {};
   if (!file.fd.valid() || fstat(file.fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  std::string text(max_bytes, '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t bytes = read(file.fd.get(), text.data() + filled, text.size() - filled);
+  std::string text;
+  std::array<char, kReadBytes> buffer;
+  while (text.size() < max_bytes) {
+    const ssize_t bytes =
+        read(file.fd.get(), buffer.data(), std::min(buffer.size(), max_bytes - text.size()));
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) break;
-    filled += static_cast<std::size_t>(bytes);
+    text.append(buffer.data(), static_cast<std::size_t>(bytes));
   }
-  text.resize(filled);
   return text;
 }
 

@@ -1,6 +1,6 @@
 // Reading folders by descriptor: beneath a root, without following a symbolic link or crossing a
 // mount point (openat2(2)), and without touching what is in them (d_type, no stat). Functions are
-// safe from any thread.
+// safe from any thread. What a view is made of is asked by way of host_looks.h instead.
 
 #ifndef CORDON_SANDBOX_SRC_DIRECTORY_READER_H_
 #define CORDON_SANDBOX_SRC_DIRECTORY_READER_H_

@@ -36,6 +36,18 @@ std::size_t MaxWatchesOfUser() {
   return file >> count ? count : 0;
 }
 
+bool IsLocalDisk(const struct statfs& status) {
+  switch (static_cast<std::uint32_t>(status.f_type)) {
+    case EXT4_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+    case TMPFS_MAGIC:
+    case kXfs:
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void FolderWatch::Stop() {
@@ -58,16 +70,13 @@ FolderWatches::FolderWatches(UniqueFd notifications, UniqueFd mounts, std::size_
 
 bool FolderWatches::IsWatchable(int folder) {
   struct statfs status;
-  if (fstatfs(folder, &status) != 0) return false;
-  switch (static_cast<std::uint32_t>(status.f_type)) {
-    case EXT4_SUPER_MAGIC:
-    case BTRFS_SUPER_MAGIC:
-    case F2FS_SUPER_MAGIC:
-    case TMPFS_MAGIC:
-    case kXfs:
-      return true;
-  }
-  return false;
+  return fstatfs(folder, &status) == 0 && IsLocalDisk(status);
+}
+
+bool FolderWatches::KeepsTimes(const std::string& path) {
+  struct statfs status;
+  if (statfs(path.c_str(), &status) != 0) return false;
+  return IsLocalDisk(status) || static_cast<std::uint32_t>(status.f_type) == OVERLAYFS_SUPER_MAGIC;
 }
 
 bool FolderWatches::Begin(int folder, FolderWatch& watch) {

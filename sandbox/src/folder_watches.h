@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -54,6 +55,10 @@ class FolderWatches {
   // Whether every change below `folder` (open, borrowed) is notified: by the kind of its file
   // system. On network file systems and those of user space, others make changes, too.
   [[nodiscard]] static bool IsWatchable(int folder);
+
+  // Whether each change of names in the folder `path` shows in its times: by the kind of its file
+  // system. Also on one that is made of others, where no watch sees all.
+  [[nodiscard]] static bool KeepsTimes(const std::string& path);
 
   // Watches `folder` (open, borrowed) from now on, instead of what `watch` had before. What is
   // found out about the folder afterwards holds while `watch` is unchanged. False when it cannot be

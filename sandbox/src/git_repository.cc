@@ -1,15 +1,15 @@
 #include "git_repository.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "absl/status/statusor.h"
-#include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/path_policy.h"
 #include "directory_reader.h"
+#include "host_looks.h"
 
 namespace cordon::internal {
 namespace {
@@ -57,20 +57,15 @@ bool IsHarmless(const GitVariable& variable) {
 
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
-  const OpenedNode opened = OpenFolderAt(folder);
   // What cannot be listed cannot be used by git either.
-  if (opened.fd.valid()) {
-    (void)ReadNames(opened.fd.get(), [&](std::string_view name, NodeType, std::uint64_t) {
-      names.emplace_back(name);
-    });
-  }
+  (void)ListFolder(folder, [&](std::string_view name, NodeType) { names.emplace_back(name); });
   std::sort(names.begin(), names.end());
   return names;
 }
 
 // The first line of a small file.
 std::string ReadLine(const std::string& path) {
-  std::string text = ReadSmallFile(path, kMaxLinkBytes);
+  std::string text = TextAt(path, kMaxLinkBytes);
   text.resize(std::min(text.size(), text.find('\n')));
   while (!text.empty() && (text.back() == '\r' || text.back() == ' ')) text.pop_back();
   return text;
@@ -80,20 +75,20 @@ std::string ReadLine(const std::string& path) {
 std::string ResolveFrom(const std::string& folder, const std::string& text) {
   if (text.empty()) return {};
   const absl::StatusOr<std::string> resolved =
-      ResolveSymlinks(text[0] == '/' ? text : JoinPath(folder, text));
+      ResolveLinks(text[0] == '/' ? text : JoinPath(folder, text));
   return resolved.ok() ? NormalizePath(*resolved) : std::string();
 }
 
 bool BelongsToCallerOrRoot(const std::string& path) {
-  struct stat status = {};
-  return lstat(path.c_str(), &status) == 0 && (status.st_uid == geteuid() || status.st_uid == 0);
+  const std::optional<uid_t> owner = OwnerAt(path);
+  return owner.has_value() && (*owner == geteuid() || *owner == 0);
 }
 
 std::vector<GitVariable> ReadConfig(const std::string& git_directory) {
   std::vector<GitVariable> all;
   for (const char* name : {"config", "config.worktree"}) {
     for (GitVariable& variable :
-         ParseGitConfig(ReadSmallFile(JoinPath(git_directory, name), kMaxConfigBytes))) {
+         ParseGitConfig(TextAt(JoinPath(git_directory, name), kMaxConfigBytes))) {
       all.push_back(std::move(variable));
     }
   }
@@ -142,7 +137,7 @@ std::vector<std::string> ConfiguredGitPaths(const std::string& git_directory,
 
 std::string GitDirectoryOf(const std::string& git_file) {
   constexpr std::string_view kPrefix = "gitdir: ";
-  const NodeType type = StatusOf(git_file).type;
+  const NodeType type = TypeAt(git_file);
   if (type == NodeType::kSymlink) return ResolveFrom(ParentPath(git_file), git_file);
   const std::string line = ReadLine(git_file);
   if (!line.starts_with(kPrefix)) return {};
@@ -151,14 +146,14 @@ std::string GitDirectoryOf(const std::string& git_file) {
 
 std::optional<LinkedWorktree> FindLinkedWorktree(const std::string& folder) {
   const std::string git_file = JoinPath(folder, ".git");
-  if (StatusOf(git_file).type != NodeType::kFile) return std::nullopt;
+  if (TypeAt(git_file) != NodeType::kFile) return std::nullopt;
   LinkedWorktree worktree;
   worktree.admin = GitDirectoryOf(git_file);
   if (worktree.admin.empty()) return std::nullopt;
   const std::string worktrees = ParentPath(worktree.admin);
   worktree.common = ParentPath(worktrees);
   if (BaseName(worktrees) != "worktrees" ||
-      StatusOf(JoinPath(worktree.common, "objects")).type != NodeType::kFolder ||
+      TypeAt(JoinPath(worktree.common, "objects")) != NodeType::kFolder ||
       ResolveFrom(worktree.admin, ReadLine(JoinPath(worktree.admin, "commondir"))) !=
           worktree.common ||
       ResolveFrom(worktree.admin, ReadLine(JoinPath(worktree.admin, "gitdir"))) != git_file ||
@@ -182,16 +177,16 @@ std::vector<std::string> ArmedGitNames(const std::string& git_directory) {
   for (const std::string& name : NamesIn(hooks)) {
     if (!name.ends_with(".sample")) armed.push_back(JoinPath(hooks, name));
   }
-  if (StatusOf(hooks).type == NodeType::kSymlink) armed.push_back(hooks);
+  if (TypeAt(hooks) == NodeType::kSymlink) armed.push_back(hooks);
   for (const char* name : {"config", "config.worktree"}) {
     const std::string path = JoinPath(git_directory, name);
-    const std::vector<GitVariable> config = ParseGitConfig(ReadSmallFile(path, kMaxConfigBytes));
+    const std::vector<GitVariable> config = ParseGitConfig(TextAt(path, kMaxConfigBytes));
     const bool harmless = std::all_of(config.begin(), config.end(), IsHarmless);
-    if (!harmless || StatusOf(path).type == NodeType::kSymlink) armed.push_back(path);
+    if (!harmless || TypeAt(path) == NodeType::kSymlink) armed.push_back(path);
   }
   for (const char* name : {"commondir", "info/attributes"}) {
     std::string path = JoinPath(git_directory, name);
-    if (StatusOf(path).type != NodeType::kMissing) armed.push_back(std::move(path));
+    if (TypeAt(path) != NodeType::kMissing) armed.push_back(std::move(path));
   }
   return armed;
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/status.h"
 #include "directory_reader.h"
+#include "host_looks.h"
 #include "landlock_abi.h"
 
 namespace cordon::internal {
@@ -109,15 +110,11 @@ class RuleWriter {
 
   void GiveEntries(const std::string& path, const Node& node, std::uint64_t rights,
                    std::uint64_t rest) {
-    const OpenedNode folder = OpenFolderAt(path);
-    const int error =
-        !folder.fd.valid()
-            ? folder.error_number
-            : ReadNames(folder.fd.get(), [&](std::string_view name, NodeType type, std::uint64_t) {
-                const bool counts = type == NodeType::kFolder || type == NodeType::kFile;
-                if (!counts || node.children.contains(name)) return;
-                AddRule(JoinPath(path, name), rights, true);
-              });
+    const int error = ListFolder(path, [&](std::string_view name, NodeType type) {
+      const bool counts = type == NodeType::kFolder || type == NodeType::kFile;
+      if (!counts || node.children.contains(name)) return;
+      AddRule(JoinPath(path, name), rights, true);
+    });
     if (error != 0) {
       result_.unseen.push_back(path);
       return;

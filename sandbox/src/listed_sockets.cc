@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "directory_reader.h"
+#include "host_looks.h"
 #include "view_system.h"
 
 namespace cordon::internal {
@@ -15,13 +16,13 @@ constexpr int kMaxLinks = 40;  // As the kernel, path_resolution(7).
 std::string FirstLink(const std::string& path) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string component = path.substr(0, end);
-    if (!ReadLink(component).empty()) return component;
+    if (!LinkAt(component).empty()) return component;
     if (end == std::string::npos) return {};
   }
 }
 
 std::string Follow(const std::string& path, const std::string& link) {
-  const std::string text = ReadLink(link);
+  const std::string text = LinkAt(link);
   const std::string target = text.starts_with('/') ? text : JoinPath(ParentPath(link), text);
   return NormalizePath(absl::StrCat(target, path.substr(link.size())));
 }
@@ -42,7 +43,7 @@ ListedSocket FindListedSocket(const PathPolicy& paths, const std::string& path, 
     }
     place = Follow(place, link);
   }
-  if (StatusOf(place).type != NodeType::kSocket) {
+  if (TypeAt(place) != NodeType::kSocket) {
     found.problem = absl::StrCat(path, " is not reachable: no socket was there at the start");
   } else if (has_view && IsReservedPlace(place)) {
     found.problem = absl::StrCat(path, " is not reachable: ", ParentPath(place),

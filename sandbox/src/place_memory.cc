@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cordon/sdk/profile.h"
+#include "host_looks.h"
 
 namespace cordon::internal {
 namespace {
@@ -32,7 +33,7 @@ const std::vector<RulePlace>& PlaceMemory::Find(const PathPolicy& paths) {
   BeginChecks();
   std::vector<NodeType> types;
   types.reserve(paths.rules().size());
-  for (const PathRule& rule : paths.rules()) types.push_back(TypeAt(rule.path));
+  for (const PathRule& rule : paths.rules()) types.push_back(Remembered(rule.path));
   const bool is_same =
       types == types_ && SameRules(paths.rules(), rules_) && SameGlobs(paths.globs(), globs_);
   if (is_same) return places_;
@@ -43,7 +44,14 @@ const std::vector<RulePlace>& PlaceMemory::Find(const PathPolicy& paths) {
   return places_;
 }
 
-NodeType PlaceMemory::TypeAt(const std::string& path) {
+NodeType PlaceMemory::Remembered(const std::string& path) {
+  const NodeType type = TypeOf(path);
+  NoteType(path, type);
+  return type;
+}
+
+NodeType PlaceMemory::TypeOf(const std::string& path) {
+  const HostJournal::Unnoted unnoted;
   if (!IsOfSystem(path)) return StatusOf(path).type;
   Folder& folder = CheckedFolder(ParentPath(path));
   if (folder.may_change_unnoticed) return StatusOf(path).type;

@@ -32,7 +32,8 @@ class PlaceMemory {
     std::map<std::string, NodeType> types;
   };
 
-  [[nodiscard]] NodeType TypeAt(const std::string& path);
+  [[nodiscard]] NodeType Remembered(const std::string& path);
+  [[nodiscard]] NodeType TypeOf(const std::string& path);
   [[nodiscard]] Folder& CheckedFolder(const std::string& path);
   void BeginChecks();
   [[nodiscard]] static bool IsOfSystem(const std::string& path);

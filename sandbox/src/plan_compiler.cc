@@ -57,8 +57,7 @@ absl::StatusOr<ReadyPlan> PlanCompiler::Compile() {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const CompiledView> view;
   if (own_.compiler != nullptr) {
-    absl::StatusOr<std::shared_ptr<const CompiledView>> compiled =
-        own_.compiler->Compile(inputs_.profile.paths());
+    absl::StatusOr<std::shared_ptr<const CompiledView>> compiled = own_.compiler->Compile();
     if (!compiled.ok()) return compiled.status();
     view = *std::move(compiled);
   }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cordon/sdk/access.h"
-#include "cordon/sdk/path_identity.h"
+#include "host_looks.h"
 
 namespace cordon::internal {
 namespace {
@@ -50,13 +50,13 @@ class Collector {
   void AddGitFile(const std::string& path) {
     Add(path, kGitRule);
     const std::string directory = GitDirectoryOf(path);
-    if (!directory.empty() && StatusOf(directory).type == NodeType::kFolder) {
+    if (!directory.empty() && TypeAt(directory) == NodeType::kFolder) {
       AddGitDirectory(directory);
     }
   }
 
   void Add(const std::string& path, std::string_view rule) {
-    const NodeType type = StatusOf(path).type;
+    const NodeType type = TypeAt(path);
     if (type != NodeType::kMissing) {
       AddFound(path, type);
     } else if (!IsLifted(path) && seen_.insert(path).second) {
@@ -68,7 +68,7 @@ class Collector {
 
  private:
   void AddLinkTarget(const std::string& path) {
-    const absl::StatusOr<std::string> target = ResolveSymlinks(path);
+    const absl::StatusOr<std::string> target = ResolveLinks(path);
     if (target.ok()) Add(*target, kGitRule);
   }
 
@@ -130,7 +130,7 @@ std::vector<PathRule> LinkedWorktreeRules(const LinkedWorktree& linked, bool wri
   };
   add(linked.common, writable ? Access::kAllow : Access::kDeny);
   for (const std::string& path : linked.foreign) {
-    if (StatusOf(path).type != NodeType::kMissing) add(path, Access::kDeny);
+    if (TypeAt(path) != NodeType::kMissing) add(path, Access::kDeny);
   }
   return rules;
 }

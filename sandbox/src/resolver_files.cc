@@ -10,11 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "cordon/sdk/egress.h"
-#include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 #include "cordon/sdk/unique_fd.h"
 #include "directory_reader.h"
+#include "host_looks.h"
 
 namespace cordon::internal {
 namespace {
@@ -31,7 +31,7 @@ std::string ContentOf(std::string_view name) {
     // `cordon` is the host name inside.
     return "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 cordon\n";
   }
-  return NameServiceSwitch(ReadSmallFile(kSwitch, kMaxHostBytes));
+  return NameServiceSwitch(TextAt(kSwitch, kMaxHostBytes));
 }
 
 absl::Status WriteFile(int folder, const char* name, const std::string& text) {
@@ -51,11 +51,11 @@ bool ShowsAllOf(std::string_view folder, const std::vector<ViewOp>& ops) {
 // Where the view has to show something else for `path` to read as that: the link's target where the
 // link itself comes with its folder.
 std::string PlaceFor(const std::string& path, const std::vector<ViewOp>& ops) {
-  const std::string text = ReadLink(path);
+  const std::string text = LinkAt(path);
   if (text.empty() || !ShowsAllOf("/etc", ops)) return path;
   const std::string next = NormalizePath(text[0] == '/' ? text : JoinPath("/etc", text));
   if (IsWithin(next, "/run")) return next;  // The view's own, which has just this of the host's.
-  const absl::StatusOr<std::string> target = ResolveSymlinks(path);
+  const absl::StatusOr<std::string> target = ResolveLinks(path);
   return target.ok() ? *target : next;
 }
 
@@ -122,6 +122,7 @@ absl::Status ShowResolverFiles(const std::string& folder, std::vector<ViewOp>& o
     } else {
       absl::Status written = WriteFiles(folder);
       if (!written.ok()) return written;
+      (void)TypeAt(folder);  // Without it they are to be written again.
       op = BindOp(std::move(target), JoinPath(folder, name));
       // A host without the file, all of whose /etc is shown, has no place for ours either.
       op.optional = ShowsAllOf("/etc", ops);

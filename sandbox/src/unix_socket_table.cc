@@ -1,10 +1,17 @@
 #include "unix_socket_table.h"
 
-#include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "cordon/sdk/unique_fd.h"
 #include "directory_reader.h"
+#include "host_journal.h"
 
 namespace cordon::internal {
 namespace {
@@ -12,36 +19,71 @@ namespace {
 // Num RefCount Protocol Flags Type St Inode, then the path.
 constexpr int kFieldsBeforePath = 7;
 
-std::string_view NextField(std::string_view& line) {
+constexpr std::string_view kHeading = "Num ";
+constexpr char kTable[] = "/proc/net/unix";
+
+void SkipField(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  const std::string_view field = line.substr(0, line.find(' '));
-  line.remove_prefix(field.size());
-  return field;
+  line.remove_prefix(std::min(line.find(' '), line.size()));
 }
 
 }  // namespace
 
 UnixSocketTable UnixSocketTable::OfThisHost() {
-  std::ifstream file("/proc/net/unix");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return Parse(text.str());
+  std::string names = BoundNamesNow();
+  UnixSocketTable table;
+  table.TakeNames(names);
+  HostJournal* const journal = HostJournal::OfThisThread();
+  if (journal != nullptr) journal->Note(LookKind::kSockets, kTable, std::move(names));
+  return table;
 }
 
 UnixSocketTable UnixSocketTable::Parse(std::string_view text) {
   UnixSocketTable table;
-  table.known_ = text.starts_with("Num ");
+  table.TakeNames(BoundNames(text));
+  return table;
+}
+
+std::string UnixSocketTable::BoundNamesNow() {
+  const UniqueFd file(open(kTable, O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, std::size_t{16} * 1024> buffer;
+  while (true) {
+    const ssize_t bytes = read(file.get(), buffer.data(), buffer.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) return {};
+    if (bytes == 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(bytes));
+  }
+  return BoundNames(text);
+}
+
+std::string UnixSocketTable::BoundNames(std::string_view text) {
+  if (!text.starts_with(kHeading)) return {};
+  std::vector<std::string_view> names;
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    for (int i = 0; i < kFieldsBeforePath; ++i) (void)NextField(line);
-    if (line.size() < 2) continue;
-    const std::string_view path = line.substr(1);
-    if (path[0] == '@') continue;
-    table.names_.emplace(BaseName(path));
-    if (path[0] == '/') table.paths_.emplace(path);
+    for (int i = 0; i < kFieldsBeforePath; ++i) SkipField(line);
+    if (line.size() >= 2 && line[1] != '@') names.push_back(line.substr(1));
   }
-  return table;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::string bound(kHeading);
+  for (const std::string_view name : names) bound.append("\n").append(name);
+  return bound;
+}
+
+void UnixSocketTable::TakeNames(std::string_view bound) {
+  known_ = !bound.empty();
+  bound.remove_prefix(std::min(bound.size(), kHeading.size()));
+  while (!bound.empty()) {
+    bound.remove_prefix(1);
+    const std::string_view path = bound.substr(0, bound.find('\n'));
+    names_.emplace(BaseName(path));
+    if (path.starts_with('/')) paths_.emplace(path);
+    bound.remove_prefix(path.size());
+  }
 }
 
 bool UnixSocketTable::MayBeBound(std::string_view path) const {

@@ -17,6 +17,9 @@ class UnixSocketTable {
   // Of the text of /proc/net/unix. Without its heading nothing is known.
   [[nodiscard]] static UnixSocketTable Parse(std::string_view text);
 
+  // What of that makes a table, as a text that is the same for the same names.
+  [[nodiscard]] static std::string BoundNamesNow();
+
   // Whether some process may have the socket at `path` open. The kernel shows the name as it was
   // bound, which may be relative, so only last components are compared. True when nothing is known.
   [[nodiscard]] bool MayBeBound(std::string_view path) const;
@@ -25,6 +28,9 @@ class UnixSocketTable {
   [[nodiscard]] const std::set<std::string>& paths() const { return paths_; }
 
  private:
+  [[nodiscard]] static std::string BoundNames(std::string_view text);
+  void TakeNames(std::string_view bound);
+
   bool known_ = false;
   std::set<std::string, std::less<>> names_;
   std::set<std::string> paths_;

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cordon/sdk/path_identity.h"
 #include "hard_links.h"
+#include "host_looks.h"
 #include "host_places.h"
 #include "host_rules.h"
 #include "index_cache.h"
@@ -37,7 +37,21 @@ struct ViewMemory {
   WorkspaceIndex index;
   HardLinks hidden_links;
   HardLinks protected_links;
+
+  // Of the last compilation, unless it cannot be told whether that still holds.
+  std::optional<HostJournal> journal;
+  std::uint64_t generation = 0;  // Of the index.
+  std::vector<ViewBuilder::MountPoint> mount_points;
 };
+
+// Beneath the executor's own folder, in which commands may have planted links.
+absl::Status MakeMountPoints(const std::vector<ViewBuilder::MountPoint>& points) {
+  for (const ViewBuilder::MountPoint& point : points) {
+    absl::Status status = MakeScratchMountPoint(point.scratch, point.relative, point.is_folder);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
 
 // One compilation: each step adds what it finds to the builder, the last one emits.
 class Compilation {
@@ -64,7 +78,6 @@ class Compilation {
   void AddOtherNames();
   [[nodiscard]] bool IsSurroundedByMore(const RulePlace& place) const;
   void HideScratch();
-  absl::Status MakeMountPoints();
   void Say(std::vector<ReportEntry> entries);
   void Describe(std::string_view feature, FeatureStatus status, std::string detail);
   [[nodiscard]] const PathPolicy& paths() const {
@@ -118,7 +131,9 @@ absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {
   view_.ops = builder_.Build();
   absl::Status status;
   if (!scratch_.resolver.empty()) status = ShowResolverFiles(scratch_.resolver, view_.ops);
-  if (status.ok()) status = MakeMountPoints();
+  if (!status.ok()) return status;
+  memory_.mount_points = builder_.scratch_mount_points();
+  status = MakeMountPoints(memory_.mount_points);
   if (!status.ok()) return status;
   std::erase_if(view_.absent,
                 [this](const AbsentName& name) { return !builder_.IsWritable(name.path); });
@@ -175,6 +190,7 @@ void Compilation::AddSystem() {
 }
 
 absl::Status Compilation::LookBelowRoots() {
+  const HostJournal::Unnoted unnoted;  // It knows itself what has changed.
   absl::Status status = memory_.index.Refresh(IndexRequestFor(paths(), places_));
   if (status.ok()) view_.found = std::make_shared<const IndexContents>(memory_.index.contents());
   return status;
@@ -277,8 +293,8 @@ void Compilation::AddSockets() {
   std::set<std::string> sockets(view_.found->sockets.begin(), view_.found->sockets.end());
   for (const std::string& path : bound.paths()) {
     // Those in places that were not walked.
-    const absl::StatusOr<std::string> resolved = ResolveSymlinks(path);
-    if (resolved.ok() && StatusOf(*resolved).type == NodeType::kSocket) sockets.insert(*resolved);
+    const absl::StatusOr<std::string> resolved = ResolveLinks(path);
+    if (resolved.ok() && TypeAt(*resolved) == NodeType::kSocket) sockets.insert(*resolved);
   }
   for (const std::string& path : sockets) {
     if (listed_sockets_.contains(path)) continue;
@@ -334,16 +350,7 @@ void Compilation::HideScratch() {
     builder_.Add(folder, Wish{});
   };
   hide(scratch_.all);
-  if (StatusOf(scratch_.index_cache).type == NodeType::kFolder) hide(scratch_.index_cache);
-}
-
-// Beneath the executor's own folder, in which commands may have planted links.
-absl::Status Compilation::MakeMountPoints() {
-  for (const ViewBuilder::MountPoint& point : builder_.scratch_mount_points()) {
-    absl::Status status = MakeScratchMountPoint(point.scratch, point.relative, point.is_folder);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  if (TypeAt(scratch_.index_cache) == NodeType::kFolder) hide(scratch_.index_cache);
 }
 
 void Compilation::Say(std::vector<ReportEntry> entries) {
@@ -364,6 +371,20 @@ bool IsSame(const CompiledView& a, const CompiledView& b) {
 
 struct ViewCompiler::Memory : ViewMemory {
   using ViewMemory::ViewMemory;
+
+  // Whether compiling for the profile's own policy would give `last` again, as it did the last
+  // time. What it would make on the host is there then.
+  [[nodiscard]] bool StillGives(const CompiledView& last) {
+    if (!journal.has_value() || !index.RefreshAgain().ok()) return false;
+    const bool has_new_names = index.generation() != generation;
+    if (has_new_names) {
+      const bool is_known = hidden_links.HasNone() && protected_links.HasNone();
+      if (!is_known || index.contents() != *last.found) return false;
+    }
+    if (!journal->StillHolds(has_new_names) || !MakeMountPoints(mount_points).ok()) return false;
+    generation = index.generation();
+    return true;
+  }
 };
 
 ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi, Tier tier,
@@ -387,15 +408,38 @@ void ViewCompiler::KeepIndex() {
   memory_ = std::make_unique<Memory>(std::make_unique<IndexCache>(folder));
 }
 
+absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile() {
+  const std::lock_guard lock(mutex_);
+  if (last_ != nullptr && memory_->StillGives(*last_)) return last_;
+  memory_->journal.emplace();
+  {
+    const HostJournal::Recording recording(*memory_->journal);
+    if (absl::Status status = CompileLocked(profile_.paths()); !status.ok()) {
+      memory_->journal.reset();
+      return status;
+    }
+  }
+  memory_->generation = memory_->index.generation();
+  return last_;
+}
+
 absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile(const PathPolicy& paths) {
   const std::lock_guard lock(mutex_);
+  memory_->journal.reset();
+  absl::Status status = CompileLocked(paths);
+  if (!status.ok()) return status;
+  return last_;
+}
+
+absl::Status ViewCompiler::CompileLocked(const PathPolicy& paths) {
+  ++compilations_;
   absl::StatusOr<CompiledView> view =
       Compilation(profile_, paths, scratch_, *memory_).Run(tier_, landlock_abi_, mediates_);
   if (!view.ok()) return view.status();
   if (last_ == nullptr || !IsSame(*last_, *view)) {
     last_ = std::make_shared<const CompiledView>(*std::move(view));
   }
-  return last_;
+  return absl::OkStatus();
 }
 
 std::vector<std::string> ViewCompiler::ChangedProtected(const CompiledView& view) {

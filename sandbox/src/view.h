@@ -3,6 +3,8 @@
 #ifndef CORDON_SANDBOX_SRC_VIEW_H_
 #define CORDON_SANDBOX_SRC_VIEW_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -77,11 +79,13 @@ class ViewCompiler {
   // there.
   void KeepIndex();
 
-  // The view for `paths`: the profile's policy, or that of a command with redeemed grants. To be
-  // called before each command, since globs and protected patterns are matched here. The same
-  // pointer as the last time when nothing changed; then a plan made of it still holds. Returns
-  // kBusy when there is too much below the roots to match it, and kInternal when the host lacks
-  // memory or descriptors.
+  // The view for the profile's policy, or for `paths`, that of a command with redeemed grants. To
+  // be called before each command, since globs and protected patterns are matched here. The same
+  // pointer as the last time when nothing changed; then a plan made of it still holds. The
+  // profile's own is not compiled again while all that was asked for it has the same answer
+  // (host_journal.h). Returns kBusy when there is too much below the roots to match it, and
+  // kInternal when the host lacks memory or descriptors.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const CompiledView>> Compile();
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CompiledView>> Compile(
       const PathPolicy& paths);
 
@@ -89,7 +93,12 @@ class ViewCompiler {
   // what it planted in new repositories, as absolute paths.
   [[nodiscard]] std::vector<std::string> ChangedProtected(const CompiledView& view);
 
+  // How often a view was really compiled.
+  [[nodiscard]] std::size_t compilations() const { return compilations_; }
+
  private:
+  absl::Status CompileLocked(const PathPolicy& paths);
+
   const Profile profile_;
   const ScratchFolders scratch_;
   const int landlock_abi_;
@@ -99,6 +108,7 @@ class ViewCompiler {
   std::mutex mutex_;
   std::unique_ptr<Memory> memory_;
   std::shared_ptr<const CompiledView> last_;
+  std::atomic<std::size_t> compilations_ = 0;
 };
 
 // One view, without remembering anything.

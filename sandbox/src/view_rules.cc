@@ -8,6 +8,7 @@
 #include "cordon/sdk/access.h"
 #include "cordon/sdk/profile.h"
 #include "glob_filter.h"
+#include "host_looks.h"
 #include "view_system.h"
 
 namespace cordon::internal {
@@ -45,19 +46,16 @@ Wish WishFor(const RulePlace& place) {
 
 // All of the host is readable: everything at its top that the view has no own version of.
 void AddHostTop(const PathPolicy& paths, ViewBuilder& builder) {
-  const OpenedNode top = OpenFolderAt("/");
-  if (!top.fd.valid()) return;
   std::vector<RulePlace> places;
-  const int error =
-      ReadNames(top.fd.get(), [&](std::string_view name, NodeType type, std::uint64_t) {
-        const std::string path = JoinPath("/", name);
-        if (IsPrivatePlace(paths, path)) return;
-        if (type == NodeType::kSymlink) {
-          AddLinkedFile(paths, path, builder);
-        } else if (type == NodeType::kFolder || type == NodeType::kFile) {
-          places.push_back(PlaceAt(paths, path, type));
-        }
-      });
+  const int error = ListFolder("/", [&](std::string_view name, NodeType type) {
+    const std::string path = JoinPath("/", name);
+    if (IsPrivatePlace(paths, path)) return;
+    if (type == NodeType::kSymlink) {
+      AddLinkedFile(paths, path, builder);
+    } else if (type == NodeType::kFolder || type == NodeType::kFile) {
+      places.push_back(PlaceAt(paths, path, type));
+    }
+  });
   if (error != 0) return;
   for (const RulePlace& place : places) builder.Add(place.path, WishFor(place));
 }

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/status.h"
 #include "directory_reader.h"
+#include "host_looks.h"
 
 namespace cordon::internal {
 namespace {
@@ -65,7 +65,7 @@ std::string LinkDestination(const std::string& path, const std::string& text) {
 
 // The user as which files of all other owners appear inside (user_namespaces(7)).
 unsigned OverflowUser() {
-  const std::string text = ReadSmallFile("/proc/sys/kernel/overflowuid", 16);
+  const std::string text = TextAt("/proc/sys/kernel/overflowuid", 16);
   return text.empty() ? 65534 : static_cast<unsigned>(std::atoi(text.c_str()));
 }
 
@@ -102,12 +102,12 @@ void AddPrivatePlaces(const Profile& profile, const PathPolicy& paths,
 }
 
 void AddLinkedFile(const PathPolicy& paths, const std::string& path, ViewBuilder& builder) {
-  const std::string text = ReadLink(path);
-  const absl::StatusOr<std::string> target = ResolveSymlinks(path);
+  const std::string text = LinkAt(path);
+  const absl::StatusOr<std::string> target = ResolveLinks(path);
   if (text.empty() || !target.ok()) return;
   if (IsReadable(paths, *target) && IsReadable(paths, LinkDestination(path, text))) {
     builder.AddOp(LinkOp(path, text));
-  } else if (StatusOf(*target).type == NodeType::kFile && !IsReservedPlace(*target)) {
+  } else if (TypeAt(*target) == NodeType::kFile && !IsReservedPlace(*target)) {
     builder.AddOp(BindFileOp(path, *target));
   }
 }
@@ -115,11 +115,11 @@ void AddLinkedFile(const PathPolicy& paths, const std::string& path, ViewBuilder
 void AddTargetsInRun(const PathPolicy& paths, ViewBuilder& builder) {
   if (!IsReadable(paths, "/etc/resolv.conf")) return;
   for (const char* path : {"/etc/resolv.conf", "/etc/hosts", "/etc/hostname", "/etc/localtime"}) {
-    const std::string text = ReadLink(path);
-    const absl::StatusOr<std::string> target = ResolveSymlinks(path);
+    const std::string text = LinkAt(path);
+    const absl::StatusOr<std::string> target = ResolveLinks(path);
     if (text.empty() || !target.ok()) continue;
     const std::string destination = LinkDestination(path, text);
-    if (IsWithin(destination, "/run") && StatusOf(*target).type == NodeType::kFile) {
+    if (IsWithin(destination, "/run") && TypeAt(*target) == NodeType::kFile) {
       builder.AddOp(BindFileOp(destination, *target));
     }
   }
@@ -128,15 +128,13 @@ void AddTargetsInRun(const PathPolicy& paths, ViewBuilder& builder) {
 void AddSshConfiguration(const PathPolicy& paths, ViewBuilder& builder) {
   const unsigned user = geteuid();
   if (user == 0 || user == OverflowUser() || !IsReadable(paths, kSshIncludes)) return;
-  const OpenedNode folder = OpenFolderAt(kSshIncludes);
-  if (!folder.fd.valid()) return;
   std::vector<ViewOp> copies;
-  const int error = ReadNames(folder.fd.get(), [&](std::string_view name, NodeType, std::uint64_t) {
+  const int error = ListFolder(kSshIncludes, [&](std::string_view name, NodeType) {
     const std::string path = JoinPath(kSshIncludes, name);
-    const absl::StatusOr<std::string> real = ResolveSymlinks(path);
+    const absl::StatusOr<std::string> real = ResolveLinks(path);
     if (!real.ok()) return;
     ViewOp op = Op(ViewOp::Kind::kFile, path);
-    op.data = ReadSmallFile(*real, kMaxCopiedBytes);
+    op.data = TextAt(*real, kMaxCopiedBytes);
     op.mode = 0444;
     if (!op.data.empty()) copies.push_back(std::move(op));
   });
@@ -150,6 +148,9 @@ void AddSshConfiguration(const PathPolicy& paths, ViewBuilder& builder) {
 
 absl::Status MakeScratchMountPoint(const std::string& scratch, const std::string& relative,
                                    bool is_folder) {
+  // It is made before each command.
+  const HostJournal::Unnoted unnoted;
+  if (is_folder && OpenFolderAt(JoinPath(scratch, relative)).fd.valid()) return absl::OkStatus();
   OpenedNode folder = OpenFolderAt(scratch);
   for (std::string_view rest = relative; folder.fd.valid();) {
     const std::string name(rest.substr(0, rest.find('/')));

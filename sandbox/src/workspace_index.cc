@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <tuple>
+#include <utility>
 
 #include "tree_walk.h"
 
@@ -36,7 +37,7 @@ absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
   }
   folders_ = folders_unwatched_ = names_ = 0;
   mounts_.reset();
-  contents_ = {};
+  const IndexContents before = std::exchange(contents_, {});
   absl::Status status = RefreshTrees();
   reads_not_kept_ += folders_read_;
   complete_ = status.ok();
@@ -45,6 +46,7 @@ absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
   } else {
     trees_.clear();
   }
+  if (!complete_ || folders_read_ != 0 || contents_ != before) ++generation_;
   return status;
 }
 

@@ -82,6 +82,10 @@ class WorkspaceIndex {
 
   [[nodiscard]] const IndexContents& contents() const { return contents_; }
 
+  // Another one after each refresh by which anything may have changed: in the contents, or in what
+  // `NamesOf` finds.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
+
   // Stores what is known, as of the last refresh, in the cache, if that saves the next program more
   // than it costs this one.
   void Keep();
@@ -119,6 +123,7 @@ class WorkspaceIndex {
   std::size_t names_ = 0;
   std::size_t refreshes_ = 0;
   std::size_t reads_not_kept_ = 0;
+  std::uint64_t generation_ = 0;
   bool complete_ = false;  // The last refresh went well.
 };
 

@@ -112,6 +112,8 @@ void MeasureProfiles(const Bench& bench, const Folder& folder) {
     cordon::internal::ViewCompiler compiler(profile, scratch, cordon::internal::QueryLandlockAbi());
     bench.Measure("compile its view again (rules)", rules,
                   [&] { Expect(compiler.Compile(profile.paths()).status()); });
+    bench.Measure("look whether it holds (rules)", rules,
+                  [&] { Expect(compiler.Compile().status()); });
   }
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks which module includes what, and that the public headers are the committed ones.
+"""Checks which module includes what, how the compiler of views looks at the host, and that the public headers are the
+committed ones.
 
     check.py             prints each violation, exit 1 when there is one
     check.py --update    writes public_headers.txt anew; the diff of it is a change of the interface, for review
@@ -35,6 +36,14 @@ LIBRARIES = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*(<[^>]+>|"[^"]+")', re.MULTILINE)
 TEST_NAME = re.compile(r'\b(?:TEST_CASE|SCENARIO)\s*\(\s*"((?:[^"\\]|\\.)*)"')
 
+
+# Of what compiles a view: what asks the host and says itself when an answer has changed.
+LOOKS_BY_ITSELF = ("directory_reader", "host_journal", "host_looks", "unix_socket_table", "place_memory", "workspace_index",
+                   "index_cache", "folder_watches", "mount_table",
+                   "landlock_abi", "landlock_report")  # What these ask is the same for the life of an executor.
+# What asks the host past directory_reader.h, which tells a journal (sandbox/src/host_journal.h).
+LOOK = re.compile(r"\b(ResolveSymlinks|AcquirePath|[fl]?stat|statx|fstatat|statfs|readlink|readlinkat|access|faccessat|opendir|"
+                  r"scandir|glob|getenv|secure_getenv|p?read|mmap|syscall|getpw\w+|getgr\w+)\(|\bifstream\b|\bfs::|\bfilesystem::")
 
 # Folders of tests that feed private parsers.
 LOOKS_INSIDE = ("fuzz", "corpus", "oracle", "bench/policy.cc")
@@ -121,6 +130,29 @@ def check_test_names(root):
                     yield f'{path.relative_to(root)}: "{name}": CMake would split the name at the semicolon'
 
 
+def view_sources(root):
+    """What a view is compiled by: view.cc and, of this folder, whatever that includes."""
+    folder = root / "sandbox/src"
+    found, pending = set(), ["view", "git_config"]
+    while pending:
+        stem = pending.pop()
+        if stem in found or stem in LOOKS_BY_ITSELF:
+            continue
+        found.add(stem)
+        for path in (folder / f"{stem}.h", folder / f"{stem}.cc"):
+            if path.is_file():
+                pending += [name[:-2] for name, quoted in includes(path) if quoted and "/" not in name]
+    return [path for stem in sorted(found) if (path := folder / f"{stem}.cc").is_file()]
+
+
+def check_view_looks(root):
+    for path in view_sources(root):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if look := LOOK.search(line):
+                yield (f"{path.relative_to(root)}:{number}: {look.group(0)} is not noted, so a view would not be compiled again "
+                       "when the answer changes; ask by way of host_looks.h")
+
+
 def check_list(root):
     listed = []
     if (root / LIST).is_file():
@@ -139,6 +171,7 @@ def violations(root):
         yield from check_public(root, module)
     yield from check_wiring(root)
     yield from check_test_names(root)
+    yield from check_view_looks(root)
     yield from check_list(root)
 
 

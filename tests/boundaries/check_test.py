@@ -76,6 +76,13 @@ class CheckTest(unittest.TestCase):
     def test_a_test_name_has_no_semicolon(self):
         self.expect({"gate/src/b_test.cc": 'TEST_CASE("one; two") {}\n'}, "semicolon")
 
+    def test_what_compiles_a_view_asks_the_host_in_one_way(self):
+        tree = {"sandbox/src/view.cc": '#include "rules.h"\n#include "place_memory.h"\n', "sandbox/src/rules.h": "",
+                "sandbox/src/place_memory.h": "", "sandbox/src/place_memory.cc": "x = readlink(path);\n",
+                "sandbox/src/other.cc": "x = readlink(path);\n"}
+        self.assertEqual(self.found_in({**tree, "sandbox/src/rules.cc": "x = LinkAt(path);\n"}), [])
+        self.expect({**tree, "sandbox/src/rules.cc": "x = readlink(path);\n"}, "rules.cc:1", "readlink(")
+
     def test_a_new_public_header_must_be_listed(self):
         found = self.found_in({}, listed=False)
         self.assertEqual(len(found), 3, found)
