@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cordon/sdk/network_target.h"
+#include "cordon/sdk/path_remedy.h"
 #include "directory_reader.h"
 #include "refusal_text.h"
 

@@ -5,7 +5,6 @@
 #define CORDON_SANDBOX_SRC_REFUSAL_TEXT_H_
 
 #include <string>
-#include <string_view>
 
 #include "cordon/sdk/path_policy.h"
 
@@ -18,9 +17,6 @@ namespace cordon::internal {
 // An option of `cordon run`; for a path that does not exist, the one for its folder.
 [[nodiscard]] std::string PathRemedy(Axis axis, const PathDecision& decision,
                                      const std::string& path);
-
-// As one word of a POSIX shell.
-[[nodiscard]] std::string ShellQuoted(std::string_view text);
 
 }  // namespace cordon::internal
 

@@ -16,6 +16,7 @@
 #include "cordon/sdk/network_target.h"
 #include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/path_policy.h"
+#include "cordon/sdk/path_remedy.h"
 #include "cordon/sdk/request.h"
 #include "cordon/sdk/status.h"
 #include "session.h"
@@ -55,11 +56,11 @@ int WhyPath(Axis axis, const std::string& typed, const SessionOptions& options) 
       ResolveSymlinks(NormalizePath(std::filesystem::absolute(typed, error).string()));
   if (!path.ok()) return Fail(path.status());
   const PathDecision decision = profile->Explain(axis, *path);
-  const bool write = axis == Axis::kWrite;
-  const char* const option = write ? "write" : "read";
-  const std::string change = decision.access == Access::kAllow
-                                 ? absl::StrFormat("--deny-%s '%s'", option, *path)
-                                 : absl::StrFormat("--%s '%s'", option, *path);
+  const std::string deny = axis == Axis::kWrite ? "--deny-write " : "--deny-read ";
+  const std::string change =
+      decision.access == Access::kAllow
+          ? deny + ShellQuoted(*path)
+          : PathRemedy(axis, decision, *path, std::filesystem::exists(*path, error));
   return Print(absl::StrFormat("%s %s", AxisName(axis), EscapeForDisplay(*path)), decision, change);
 }
 
