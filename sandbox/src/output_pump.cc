@@ -73,7 +73,7 @@ OutputPump::OutputPump(const RunOptions& options, Pipe standard_output, Pipe sta
       is_merged_(options.merge_output),
       spool_room_(options.spool.max_bytes),
       room_(options.max_output_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
-      buffer_(kReadBytes),
+      buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)),
       streams_{{{std::move(standard_output), {options.head_bytes, options.tail_bytes}},
                 {std::move(standard_error), {options.head_bytes, options.tail_bytes}}}},
       stop_(std::move(stop)),
@@ -119,7 +119,7 @@ void OutputPump::WaitForOneThing(Execution& execution) {
   if (descriptors[2].revents != 0) OnChannel(execution);
   if (descriptors[3].revents != 0) End(execution, Outcome::Kind::kCancelled);
   for (std::size_t i = 0; i < streams_.size(); ++i) {
-    if (descriptors[i].revents != 0) (void)Read(streams_[i], buffer_.size());
+    if (descriptors[i].revents != 0) (void)Read(streams_[i], kReadBytes);
   }
   if (over_limit_) EndAtOutputLimit(execution);
 }
@@ -172,14 +172,14 @@ void OutputPump::EndAtOutputLimit(Execution& execution) {
 // Returns how many bytes it read; 0 when there are none now, or never will be.
 std::size_t OutputPump::Read(Stream& stream, std::size_t most) {
   UniqueFd& pipe = stream.pipe.reader;
-  const ssize_t size = read(pipe.get(), buffer_.data(), std::min(most, buffer_.size()));
+  const ssize_t size = read(pipe.get(), buffer_.get(), std::min(most, kReadBytes));
   if (size > 0) {
-    if (!stream.is_roomy && static_cast<std::size_t>(size) == buffer_.size()) {
+    if (!stream.is_roomy && static_cast<std::size_t>(size) == kReadBytes) {
       // Much comes: fewer changes from one process to the other. A refusal costs only speed.
       (void)fcntl(pipe.get(), F_SETPIPE_SZ, kRoomyPipeBytes);
       stream.is_roomy = true;
     }
-    Keep(stream, {buffer_.data(), static_cast<std::size_t>(size)});
+    Keep(stream, {buffer_.get(), static_cast<std::size_t>(size)});
     return static_cast<std::size_t>(size);
   }
   if (size == 0 || (errno != EAGAIN && errno != EINTR)) pipe.Reset();

@@ -77,7 +77,7 @@ class OutputPump {
   const bool is_merged_;
   std::uint64_t spool_room_;
   std::uint64_t room_;  // Bytes that the output limit still allows.
-  std::vector<char> buffer_;
+  const std::unique_ptr<char[]> buffer_;
   std::array<Stream, 2> streams_;
   UniqueFd stop_;
   std::stop_callback<Raise> on_stop_;  // After `stop_`: ends before that is closed.

@@ -82,6 +82,9 @@ struct SandboxPlan {
   std::string observer_program;
   // The command is not confined without that listener, and so not started.
   bool must_observe = false;
+  // It watches nothing that the set-up itself does after seccomp: is entered beside that program,
+  // and not last.
+  bool observes_early = false;
   std::vector<ResourceLimit> limits;
   // How many threads the command's tree may have, as a limit of its pid namespace, which must be
   // known to keep one (`Launcher::CheckProcessLimit`); 0: none. With namespaces only.

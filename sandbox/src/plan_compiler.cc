@@ -135,6 +135,7 @@ SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
   plan.seccomp_program = inputs_.seccomp_program;
   plan.observer_program = inputs_.observer_program;
   plan.must_observe = inputs_.mediates;
+  plan.observes_early = !inputs_.mediates && !inputs_.lists_paths;
   plan.limits = inputs_.limits.limits;
   plan.process_limit = inputs_.limits.process_limit;
   plan.watched = inputs_.limits.watched;

@@ -65,6 +65,8 @@ struct PlanHeader {
   std::uint8_t host_network = 0;
   std::uint8_t must_observe = 0;
   Text host_name = 0;
+  std::uint8_t observes_early = 0;
+  std::uint8_t reserved[7] = {};
   List view;            // ViewOpRecord
   List landlock_rules;  // LandlockRuleRecord
   List limits;          // LimitRecord

@@ -115,6 +115,7 @@ absl::StatusOr<std::string> EncodePlan(const SandboxPlan& plan) {
   header.namespaces = plan.confined && plan.namespaces;
   header.host_network = plan.host_network;
   header.must_observe = plan.must_observe;
+  header.observes_early = plan.observes_early;
   header.host_name = writer.Add(plan.host_name);
   header.view = AddView(writer, plan.view);
   header.landlock_rules = AddRules(writer, plan.landlock_rules);

@@ -150,9 +150,19 @@ absl::Status ReadySandboxes::Prove(const Network& network) {
 void ReadySandboxes::RefillIfFew() {
   {
     const std::lock_guard lock(mutex_);
+    HearWaitingLocked();
     if (2 * waiting_.size() >= count_) return;
   }
   Refill();
+}
+
+void ReadySandboxes::HearWaitingLocked() {
+  for (Waiting& one : waiting_) {
+    if (one.pidfd.valid() || !ReadableNow(one.channel.get())) continue;
+    // One that failed says no more, and is given up when it is its turn.
+    absl::StatusOr<UniqueFd> pidfd = AwaitReady(one.channel.get());
+    if (pidfd.ok()) one.pidfd = *std::move(pidfd);
+  }
 }
 
 void ReadySandboxes::Refill() {

@@ -60,7 +60,8 @@ class ReadySandboxes {
   // processors.
   void Refill();
 
-  // The same while a command runs, which may take long: only when less than half of them wait.
+  // To be called when a command was started, which may take long: the same when less than half of
+  // them wait.
   void RefillIfFew();
 
   // The plan whose template the next command may start from, when it gets a new sandbox: its paths
@@ -88,6 +89,8 @@ class ReadySandboxes {
   };
 
   [[nodiscard]] std::deque<Waiting>::iterator FindLocked(const Network& network);
+  // Notes which are complete, so that `Start` need not ask.
+  void HearWaitingLocked();
   [[nodiscard]] std::optional<Waiting> Take(const Network& network);
   [[nodiscard]] absl::Status BeginLocked(const Network& network);
   [[nodiscard]] absl::Status MakeOneLocked(const Network& network, bool from_template);

@@ -26,16 +26,30 @@ struct Start {
   Latch finished;
   bool has_failed = false;  // In what opens one of them.
   Latch gone;               // Opened by the kernel.
+  Fd listener;              // The child's, once it is observed; a descriptor of its own.
 };
 
-// Where the channel is kept until the command itself is executed.
+// Where the channel and the listener are kept until the command itself is executed, and where the
+// listener is before that.
 constexpr int kChannel = 3;
+constexpr int kListener = 4;
+constexpr int kAbove = 32;
 
 bool IsObserved(const Spawn& spawn) {
   return spawn.plan.header->confined != 0 && spawn.plan.header->observer.size != 0;
 }
 
-int MoveDescriptors(const Spawn& spawn) {
+// Its listener is not below `lowest`. Returns an errno where the command must not run without it.
+int EnterObservationAt(int lowest, Start& start) {
+  const Fd listener = EnterObservation(start.spawn->plan);
+  start.listener = listener.ok() ? Fd(Call(__NR_fcntl, listener.get(), kDuplicateCloexec, lowest))
+                                 : Fd(-listener.error());
+  const bool must = start.spawn->plan.header->must_observe != 0;
+  return must ? start.listener.error() : 0;
+}
+
+int MoveDescriptors(Start& start) {
+  const Spawn& spawn = *start.spawn;
   for (int i = 0; i < 3; ++i) {
     if (const int error = MakeDescriptor(spawn.standard[i], i)) return error;
   }
@@ -46,15 +60,25 @@ int MoveDescriptors(const Spawn& spawn) {
   const int error = ErrorOf(Call(__NR_dup3, spawn.channel, kChannel, O_CLOEXEC));
   // The library never hands over one that lies there already.
   if (error != 0) return error;
-  CloseFrom(kChannel + 1);
-  return 0;
+  if (!start.listener.ok()) {
+    CloseFrom(kChannel + 1);
+    return 0;
+  }
+  const long moved = Call(__NR_dup3, start.listener.get(), kListener, O_CLOEXEC);
+  CloseFrom(kListener + 1);
+  (void)start.listener.Release();
+  start.listener = Fd(moved);
+  return start.listener.error();
 }
 
 // What the host does not get it need not see, unless the listener is a part of the confinement.
-int HandOverListener(const Spawn& spawn) {
+int HandOverListener(Start& start) {
+  const Spawn& spawn = *start.spawn;
   if (!IsObserved(spawn)) return 0;
-  const Fd listener = EnterObservation(spawn.plan);
-  if (!listener.ok() && spawn.plan.header->must_observe != 0) return listener.error();
+  if (spawn.plan.header->observes_early == 0) {
+    if (const int error = EnterObservationAt(kListener, start)) return error;
+  }
+  const Fd& listener = start.listener;
   internal::SpawnEvent event;
   event.kind = listener.ok() ? internal::SpawnEvent::Kind::kObserved
                              : internal::SpawnEvent::Kind::kUnobserved;
@@ -74,20 +98,23 @@ void AwaitCaller(const Start& start, const Latch& latch) {
 }
 
 // What takes rights away for good. None of the steps after it needs them.
-Outcome Confine(const Start& start) {
+Outcome Confine(Start& start) {
   const Spawn& spawn = *start.spawn;
   const bool confined = spawn.plan.header->confined != 0;
   if (confined) {
     if (Outcome o = GiveUpPrivileges(spawn); !o.ok()) return o;
     if (const int error = EnterSeccomp(spawn.plan)) return At(Step::kSeccomp, error);
+    if (IsObserved(spawn) && spawn.plan.header->observes_early != 0) {
+      if (const int error = EnterObservationAt(kAbove, start)) return At(Step::kSeccomp, error);
+    }
   }
   AwaitCaller(start, start.in_view);
   return confined ? EnterLandlock(spawn.plan, spawn.command) : Outcome();
 }
 
-Outcome BecomeCommand(const Start& start) {
+Outcome BecomeCommand(Start& start) {
   const Spawn& spawn = *start.spawn;
-  if (const int error = MoveDescriptors(spawn)) return At(Step::kInit, error);
+  if (const int error = MoveDescriptors(start)) return At(Step::kInit, error);
   if (const int error = EnterSession(spawn.command)) return At(Step::kInit, error);
   Call(__NR_umask, spawn.file_mode_mask);
   const char* folder = spawn.command.Text(spawn.command.header->working_directory);
@@ -97,7 +124,7 @@ Outcome BecomeCommand(const Start& start) {
   if (const int error = SetLimits(spawn.plan)) return At(Step::kLimits, error);
   UnblockAllSignals();
   AwaitCaller(start, start.finished);
-  if (const int error = HandOverListener(spawn)) return At(Step::kSeccomp, error);
+  if (const int error = HandOverListener(start)) return At(Step::kSeccomp, error);
   return At(Step::kExec, Execute(spawn.command));
 }
 

@@ -7,6 +7,8 @@
 
 namespace cordon::launcher {
 
+inline constexpr int kDuplicateCloexec = 1030;  // F_DUPFD_CLOEXEC
+
 class Fd {
  public:
   Fd() = default;

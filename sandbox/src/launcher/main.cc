@@ -343,7 +343,6 @@ class Launcher {
   }
 
   static constexpr int kMaxRunning = 64;
-  static constexpr int kDuplicateCloexec = 1030;  // F_DUPFD_CLOEXEC
   struct Running {
     Fd tree;
     std::uint32_t plan_id = 0;
