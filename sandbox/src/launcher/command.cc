@@ -18,7 +18,8 @@
 namespace cordon::launcher {
 namespace {
 
-// Of both processes: the child shares the memory until it executes the command.
+// Of both processes: the child shares the memory until it executes the command, but not the
+// descriptors, so nothing in here owns one.
 struct Start {
   Spawn* spawn = nullptr;
   StartedCommand result;  // The child's.
@@ -26,7 +27,7 @@ struct Start {
   Latch finished;
   bool has_failed = false;  // In what opens one of them.
   Latch gone;               // Opened by the kernel.
-  Fd listener;              // The child's, once it is observed; a descriptor of its own.
+  long listener = -ENOSYS;  // The child's, once it is observed, or a negated errno.
 };
 
 // Where the channel and the listener are kept until the command itself is executed, and where the
@@ -42,10 +43,9 @@ bool IsObserved(const Spawn& spawn) {
 // Its listener is not below `lowest`. Returns an errno where the command must not run without it.
 int EnterObservationAt(int lowest, Start& start) {
   const Fd listener = EnterObservation(start.spawn->plan);
-  start.listener = listener.ok() ? Fd(Call(__NR_fcntl, listener.get(), kDuplicateCloexec, lowest))
-                                 : Fd(-listener.error());
-  const bool must = start.spawn->plan.header->must_observe != 0;
-  return must ? start.listener.error() : 0;
+  start.listener = listener.ok() ? Call(__NR_fcntl, listener.get(), kDuplicateCloexec, lowest)
+                                 : -listener.error();
+  return start.spawn->plan.header->must_observe != 0 ? ErrorOf(start.listener) : 0;
 }
 
 int MoveDescriptors(Start& start) {
@@ -60,15 +60,13 @@ int MoveDescriptors(Start& start) {
   const int error = ErrorOf(Call(__NR_dup3, spawn.channel, kChannel, O_CLOEXEC));
   // The library never hands over one that lies there already.
   if (error != 0) return error;
-  if (!start.listener.ok()) {
+  if (start.listener < 0) {
     CloseFrom(kChannel + 1);
     return 0;
   }
-  const long moved = Call(__NR_dup3, start.listener.get(), kListener, O_CLOEXEC);
+  start.listener = Call(__NR_dup3, start.listener, kListener, O_CLOEXEC);
   CloseFrom(kListener + 1);
-  (void)start.listener.Release();
-  start.listener = Fd(moved);
-  return start.listener.error();
+  return ErrorOf(start.listener);
 }
 
 // What the host does not get it need not see, unless the listener is a part of the confinement.
@@ -78,12 +76,11 @@ int HandOverListener(Start& start) {
   if (spawn.plan.header->observes_early == 0) {
     if (const int error = EnterObservationAt(kListener, start)) return error;
   }
-  const Fd& listener = start.listener;
   internal::SpawnEvent event;
-  event.kind = listener.ok() ? internal::SpawnEvent::Kind::kObserved
-                             : internal::SpawnEvent::Kind::kUnobserved;
-  event.error_number = listener.error();
-  return Send(kChannel, &event, sizeof(event), listener.get());
+  event.kind = start.listener >= 0 ? internal::SpawnEvent::Kind::kObserved
+                                   : internal::SpawnEvent::Kind::kUnobserved;
+  event.error_number = ErrorOf(start.listener);
+  return Send(kChannel, &event, sizeof(event), static_cast<int>(start.listener));
 }
 
 int EnterSession(const Command& command) {
