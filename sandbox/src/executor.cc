@@ -134,7 +134,11 @@ absl::StatusOr<std::unique_ptr<PreparedProcess>> SandboxExecutor::PrepareProcess
 
 GrantBinding SandboxExecutor::BindingFor(const Command& command,
                                          std::string_view execution_id) const {
-  const absl::StatusOr<std::string> directory = ResolveSymlinks(command.working_directory);
+  return BindingIn(command, execution_id, ResolveSymlinks(command.working_directory));
+}
+
+GrantBinding SandboxExecutor::BindingIn(const Command& command, std::string_view execution_id,
+                                        const absl::StatusOr<std::string>& directory) const {
   GrantBinding binding;
   binding.executor_id = parts_.executor_id;
   binding.execution_id = std::string(execution_id);
@@ -170,11 +174,12 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
                                                                absl::Span<const Grant> grants) {
   absl::Status status = ValidateCommand(command);
   if (!status.ok()) return status;
+  const absl::StatusOr<std::string> directory = ResolveSymlinks(command.working_directory);
   absl::StatusOr<CommandAdmission> admission =
-      AdmitCommand(profile(), parts_.authority.get(), grants, BindingFor(command, execution_id),
-                   parts_.egress != nullptr);
+      AdmitCommand(profile(), parts_.authority.get(), grants,
+                   BindingIn(command, execution_id, directory), parts_.egress != nullptr);
   if (!admission.ok()) return admission.status();
-  absl::StatusOr<Command> resolved = ResolveDirectory(command);
+  absl::StatusOr<Command> resolved = InDirectory(command, directory);
   if (!resolved.ok()) return resolved.status();
   status = CheckDirectory(admission->paths, resolved->working_directory);
   if (!status.ok()) return status;
@@ -258,8 +263,8 @@ absl::StatusOr<std::unique_ptr<CommandNetwork>> SandboxExecutor::OpenNetwork(
   return networks_->Open(execution_id, admission.network_targets);
 }
 
-absl::StatusOr<Command> SandboxExecutor::ResolveDirectory(const Command& command) const {
-  absl::StatusOr<std::string> directory = ResolveSymlinks(command.working_directory);
+absl::StatusOr<Command> SandboxExecutor::InDirectory(
+    const Command& command, const absl::StatusOr<std::string>& directory) const {
   if (!directory.ok()) return directory.status();
   struct stat status = {};
   const std::string shown = EscapeForDisplay(command.working_directory);
@@ -271,7 +276,7 @@ absl::StatusOr<Command> SandboxExecutor::ResolveDirectory(const Command& command
                      absl::StrFormat("cannot start in %s: it is no folder", shown));
   }
   Command resolved = command;
-  resolved.working_directory = *std::move(directory);
+  resolved.working_directory = *directory;
   return resolved;
 }
 

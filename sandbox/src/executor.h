@@ -78,7 +78,11 @@ class SandboxExecutor final : public Executor {
       const std::string& execution_id, const CommandAdmission& admission) const;
   void Observe(const CommandAdmission& admission, const ReadyPlan& plan,
                const CommandNetwork* network, PreparedSpawn& spawn) const;
-  [[nodiscard]] absl::StatusOr<Command> ResolveDirectory(const Command& command) const;
+  // `directory`: the command's own without links, or why that cannot be told.
+  [[nodiscard]] GrantBinding BindingIn(const Command& command, std::string_view execution_id,
+                                       const absl::StatusOr<std::string>& directory) const;
+  [[nodiscard]] absl::StatusOr<Command> InDirectory(
+      const Command& command, const absl::StatusOr<std::string>& directory) const;
   [[nodiscard]] absl::Status CheckDirectory(const PathPolicy& paths,
                                             const std::string& directory) const;
   [[nodiscard]] absl::Status AwaitProof(const CommandNetwork* network);

@@ -18,13 +18,14 @@ constexpr std::size_t kMaxFolderPath = 3800;
 }  // namespace
 
 absl::Status FolderLook::At(const std::string& relative, FolderRecord& record) {
-  if (record.state != FolderRecord::State::kListed || relative.empty()) {
-    return Read(relative, record);
-  }
-  if (record.watch.IsUnchanged()) return absl::OkStatus();
+  if (record.state != FolderRecord::State::kListed) return Read(relative, record);
+  // The folders above a root are not watched: it may be another one.
+  const bool is_root = relative.empty();
+  if (record.watch.IsUnchanged() && !is_root) return absl::OkStatus();
   const bool to_watch = tree_.watchable && rules_.watches->has_room() && !record.watch.active();
   if (record.may_change_unnoticed || to_watch) return Read(relative, record);
-  const NodeStatus now = StatusOf(tree_.root.get(), relative);
+  const NodeStatus now =
+      is_root ? StatusOf(tree_.root.get()) : StatusOf(tree_.root.get(), relative);
   if (now.mount != tree_.mount || !record.IsOf(now)) return Read(relative, record);
   record.watch.Accept();
   return absl::OkStatus();

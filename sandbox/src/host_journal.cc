@@ -9,6 +9,7 @@
 
 #include "folder_watches.h"
 #include "host_looks.h"
+#include "unix_socket_table.h"
 
 namespace cordon::internal {
 namespace {
@@ -66,10 +67,19 @@ void HostJournal::Note(LookKind kind, std::string_view path, std::string answer)
 }
 
 bool HostJournal::StillHolds(bool links_may_differ) {
-  if (worthless_ || MountsChanged() || PresentCaller() != caller_ || !Holds(always_)) return false;
+  if (worthless_ || MountsChanged() || PresentCaller() != caller_ || !AlwaysHolds()) return false;
   // A folder's path comes before those of the folders in it.
   return std::all_of(folders_.begin(), folders_.end(), [&](auto& entry) {
     return FolderHolds(entry.first, entry.second, links_may_differ);
+  });
+}
+
+bool HostJournal::AlwaysHolds() {
+  return std::all_of(always_.begin(), always_.end(), [this](const auto& look) {
+    const auto& [kind, path] = look.first;
+    if (kind != LookKind::kSockets) return AskAgain(kind, path) == look.second;
+    if (!sockets_.valid()) sockets_ = UnixSocketTable::Open();
+    return UnixSocketTable::BoundNamesIn(sockets_.get()) == look.second;
   });
 }
 
@@ -110,6 +120,19 @@ bool HostJournal::IsMissingStill(const std::string& path, const Folder& folder) 
   const auto around = folders_.find(ParentPath(path));
   return around != folders_.end() && around->second.unchanged &&
          (around->second.settled || around->second.missing);
+}
+
+bool HostJournal::IsUnchanged(const std::string& folder) const {
+  const auto known = folders_.find(folder);
+  return known != folders_.end() && known->second.settled &&
+         StatusOf(folder).stamp == known->second.stamp;
+}
+
+bool HostJournal::WasMissing(const std::string& path) const {
+  const auto folder = folders_.find(ParentPath(path));
+  if (folder == folders_.end()) return false;
+  const auto look = folder->second.looks.find({LookKind::kType, path});
+  return look != folder->second.looks.end() && look->second == kMissingAnswer;
 }
 
 bool HostJournal::MountsChanged() const {

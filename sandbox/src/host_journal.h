@@ -78,6 +78,11 @@ class HostJournal {
   // folder of theirs tells.
   [[nodiscard]] bool StillHolds(bool links_may_differ = false);
 
+  // Whether `folder` shows, by its times, that the names in it are what they were at the last
+  // `StillHolds`; and whether `path` in it was missing then.
+  [[nodiscard]] bool IsUnchanged(const std::string& folder) const;
+  [[nodiscard]] bool WasMissing(const std::string& path) const;
+
  private:
   using Looks = std::map<std::pair<LookKind, std::string>, std::string>;  // To the answer.
   struct Folder {
@@ -97,6 +102,7 @@ class HostJournal {
   };
 
   [[nodiscard]] static Caller PresentCaller();
+  [[nodiscard]] bool AlwaysHolds();
   [[nodiscard]] static bool Holds(const Looks& looks);
   [[nodiscard]] static bool FilesHold(const Looks& looks);
   [[nodiscard]] bool MountsChanged() const;
@@ -107,7 +113,8 @@ class HostJournal {
   Looks always_;  // To be asked again each time.
   std::map<std::string, Folder> folders_;
   std::map<std::uint64_t, bool> keeps_times_;  // By device.
-  UniqueFd mounts_;  // /proc/self/mountinfo, which poll(2) watches (proc(5)).
+  UniqueFd mounts_;   // /proc/self/mountinfo, which poll(2) watches (proc(5)).
+  UniqueFd sockets_;  // `UnixSocketTable::Open`, once it was needed.
   Caller caller_;
   bool worthless_ = false;
 };

@@ -27,6 +27,8 @@ std::string Answer(NodeType type) {
   return std::string(1, static_cast<char>('0' + static_cast<int>(type)));
 }
 
+static_assert(static_cast<int>(NodeType::kMissing) == 0);  // See kMissingAnswer.
+
 std::string Answer(const FileAt& file) {
   return absl::StrCat(Answer(file.type), " ", file.device, " ", file.inode, " ",
                       static_cast<int>(file.has_other_names));
@@ -207,7 +209,7 @@ std::string AskAgain(LookKind kind, const std::string& path) {
     case LookKind::kResolved:
       return Answer(ResolveSymlinks(path));
     case LookKind::kSockets:
-      return UnixSocketTable::BoundNamesNow();
+      return UnixSocketTable::BoundNamesIn(UnixSocketTable::Open().get());
   }
   return {};
 }

@@ -47,6 +47,9 @@ using VisitEntry = absl::FunctionRef<void(std::string_view name, NodeType type)>
 // Who owns what is at `path`, links not followed.
 [[nodiscard]] std::optional<uid_t> OwnerAt(const std::string& path);
 
+// The answer of `TypeAt` for what is missing.
+inline constexpr std::string_view kMissingAnswer = "0";
+
 // What the look was told, as the journal keeps it; asks once more.
 [[nodiscard]] std::string AskAgain(LookKind kind, const std::string& path);
 

@@ -25,7 +25,7 @@ constexpr std::size_t kMaxBatch = 16;
 // watches are for one thread.
 std::size_t MaxHelpers(const LookRules& rules, const IndexTree& tree) {
   if (tree.optional || rules.watches != nullptr) return 0;
-  const std::size_t processors = std::thread::hardware_concurrency();
+  static const std::size_t processors = std::thread::hardware_concurrency();  // Reads a file.
   return std::min(kMaxHelpers, std::max(processors, std::size_t{1}) - 1);
 }
 

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "cordon/sdk/unique_fd.h"
 #include "directory_reader.h"
 #include "host_journal.h"
 
@@ -30,7 +29,7 @@ void SkipField(std::string_view& line) {
 }  // namespace
 
 UnixSocketTable UnixSocketTable::OfThisHost() {
-  std::string names = BoundNamesNow();
+  std::string names = BoundNamesIn(Open().get());
   UnixSocketTable table;
   table.TakeNames(names);
   HostJournal* const journal = HostJournal::OfThisThread();
@@ -44,12 +43,14 @@ UnixSocketTable UnixSocketTable::Parse(std::string_view text) {
   return table;
 }
 
-std::string UnixSocketTable::BoundNamesNow() {
-  const UniqueFd file(open(kTable, O_RDONLY | O_CLOEXEC));
+UniqueFd UnixSocketTable::Open() { return UniqueFd(open(kTable, O_RDONLY | O_CLOEXEC)); }
+
+std::string UnixSocketTable::BoundNamesIn(int file) {
   std::string text;
   std::array<char, std::size_t{16} * 1024> buffer;
   while (true) {
-    const ssize_t bytes = read(file.get(), buffer.data(), buffer.size());
+    const auto offset = static_cast<off_t>(text.size());
+    const ssize_t bytes = pread(file, buffer.data(), buffer.size(), offset);
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0) return {};
     if (bytes == 0) break;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "cordon/sdk/unique_fd.h"
+
 namespace cordon::internal {
 
 class UnixSocketTable {
@@ -17,8 +19,12 @@ class UnixSocketTable {
   // Of the text of /proc/net/unix. Without its heading nothing is known.
   [[nodiscard]] static UnixSocketTable Parse(std::string_view text);
 
+  // What the kernel has it in, for `BoundNamesIn`; reading that again is cheaper than opening it
+  // again. Of the network namespace in which it was opened.
+  [[nodiscard]] static UniqueFd Open();
+
   // What of that makes a table, as a text that is the same for the same names.
-  [[nodiscard]] static std::string BoundNamesNow();
+  [[nodiscard]] static std::string BoundNamesIn(int file);
 
   // Whether some process may have the socket at `path` open. The kernel shows the name as it was
   // bound, which may be relative, so only last components are compared. True when nothing is known.

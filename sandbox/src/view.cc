@@ -385,6 +385,23 @@ struct ViewCompiler::Memory : ViewMemory {
     generation = index.generation();
     return true;
   }
+
+  // Those of `names` that are not known to be missing still.
+  [[nodiscard]] std::vector<AbsentName> MayExist(const std::vector<AbsentName>& names) const {
+    if (!journal.has_value()) return names;
+    std::vector<AbsentName> may_exist;
+    std::string folder;
+    bool is_unchanged = false;
+    for (const AbsentName& name : names) {
+      // Most are beside each other.
+      if (std::string own = ParentPath(name.path); own != folder) {
+        is_unchanged = journal->IsUnchanged(own);
+        folder = std::move(own);
+      }
+      if (!is_unchanged || !journal->WasMissing(name.path)) may_exist.push_back(name);
+    }
+    return may_exist;
+  }
 };
 
 ViewCompiler::ViewCompiler(Profile profile, ScratchFolders scratch, int landlock_abi, Tier tier,
@@ -443,8 +460,11 @@ absl::Status ViewCompiler::CompileLocked(const PathPolicy& paths) {
 }
 
 std::vector<std::string> ViewCompiler::ChangedProtected(const CompiledView& view) {
-  std::vector<std::string> changed = UndoCreatedNames(view.absent);
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  const std::vector<AbsentName> may_exist = memory_->MayExist(view.absent);
+  lock.unlock();
+  std::vector<std::string> changed = UndoCreatedNames(may_exist);
+  lock.lock();
   // What cannot be looked at now is looked at before the next command.
   if (!memory_->index.RefreshAgain().ok()) return changed;
   memory_->index.Keep();
