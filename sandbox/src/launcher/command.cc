@@ -99,6 +99,8 @@ Outcome Confine(Start& start) {
   const Spawn& spawn = *start.spawn;
   const bool confined = spawn.plan.header->confined != 0;
   if (confined) {
+    const bool must = spawn.plan.header->namespaces != 0;
+    if (const int error = DropBoundingSet(must)) return At(Step::kCapabilities, error);
     if (Outcome o = GiveUpPrivileges(spawn); !o.ok()) return o;
     if (const int error = EnterSeccomp(spawn.plan)) return At(Step::kSeccomp, error);
     if (IsObserved(spawn) && spawn.plan.header->observes_early != 0) {
@@ -166,8 +168,7 @@ StartedCommand StartCommand(Spawn& spawn, const CallersPart& part) {
 
 Outcome GiveUpPrivileges(const Spawn& spawn) {
   if (spawn.plan.header->confined == 0) return {};
-  const bool must = spawn.plan.header->namespaces != 0;
-  if (const int error = DropCapabilities(must)) return At(Step::kCapabilities, error);
+  if (const int error = DropCapabilities()) return At(Step::kCapabilities, error);
   return At(Step::kNoNewPrivileges, SetNoNewPrivileges());
 }
 

@@ -27,7 +27,7 @@ struct CallersPart {
 // child waits for one when the caller has done its part (ready.h), and the caller with it.
 [[nodiscard]] StartedCommand StartCommand(Spawn& spawn, const CallersPart& part);
 
-// Takes all rights from the calling process that a plan of this kind leaves nobody.
+// Takes all rights from the calling process, for good, unless the plan confines nobody.
 [[nodiscard]] Outcome GiveUpPrivileges(const Spawn& spawn);
 
 }  // namespace cordon::launcher

@@ -23,14 +23,6 @@ int WriteMap(const char* path, unsigned id) {
   return WriteFile(path, map.get(), map.size());
 }
 
-int DropBoundingSet() {
-  for (int capability = 0;; ++capability) {
-    const int error = ErrorOf(Call(__NR_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0));
-    if (error == EINVAL) return 0;  // Beyond the last one of this kernel.
-    if (error != 0) return error;
-  }
-}
-
 }  // namespace
 
 Identity OwnIdentity() {
@@ -51,9 +43,15 @@ int WriteIdMaps(const Identity& identity) {
   return WriteMap("/proc/self/gid_map", identity.gid);
 }
 
-int DropCapabilities(bool must) {
-  const int error = DropBoundingSet();
-  if (error != 0 && must) return error;
+int DropBoundingSet(bool must) {
+  for (int capability = 0;; ++capability) {
+    const int error = ErrorOf(Call(__NR_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0));
+    if (error == EINVAL) return 0;  // Beyond the last one of this kernel.
+    if (error != 0) return must ? error : 0;
+  }
+}
+
+int DropCapabilities() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
   // The ambient set follows the inheritable one (capabilities(7)).

@@ -23,9 +23,11 @@ struct Identity {
 // kernel asks of the unprivileged (user_namespaces(7)).
 [[nodiscard]] int WriteIdMaps(const Identity& identity);
 
-// All five capability sets empty, the bounding set too. A process that may not touch its bounding
-// set keeps that, where `must` is false.
-[[nodiscard]] int DropCapabilities(bool must);
+// Empties the bounding set, of what programs may get that are executed from now on. A process that
+// may not touch it keeps it, where `must` is false.
+[[nodiscard]] int DropBoundingSet(bool must);
+// The other four capability sets.
+[[nodiscard]] int DropCapabilities();
 
 [[nodiscard]] int SetNoNewPrivileges();
 
