@@ -122,6 +122,9 @@ OpenedNode OpenFolderBeneath(int root, const std::string& relative) {
 NodeStatus StatusOf(int root, const std::string& path) { return Status(root, path.c_str(), 0); }
 NodeStatus StatusOf(const std::string& absolute_path) { return StatusOf(AT_FDCWD, absolute_path); }
 NodeStatus StatusOf(int fd) { return Status(fd, "", AT_EMPTY_PATH); }
+NodeStatus KnownStatusOf(const std::string& absolute_path) {
+  return Status(AT_FDCWD, absolute_path.c_str(), AT_STATX_DONT_SYNC);
+}
 
 int ReadNames(int folder, VisitName visit) {
   HostJournal::NoteUnrepeatable();

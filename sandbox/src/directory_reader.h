@@ -63,6 +63,10 @@ struct OpenedNode {
 // fstat(2).
 [[nodiscard]] NodeStatus StatusOf(int fd);
 
+// As the kernel knows it, without asking the server of a network or FUSE file system, which might
+// never answer: its type and number are right, its times may be old.
+[[nodiscard]] NodeStatus KnownStatusOf(const std::string& absolute_path);
+
 // Calls `visit` with each name but `.` and `..`, its type and inode. Returns 0 or an errno.
 using VisitName =
     absl::FunctionRef<void(std::string_view name, NodeType type, std::uint64_t inode)>;

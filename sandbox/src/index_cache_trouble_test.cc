@@ -1,19 +1,15 @@
 // What a cache of indexes does when it cannot be written as it should, and which circumstances make
 // what is in it worth nothing.
 
-#include <fcntl.h>
 #include <grp.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +17,7 @@
 #include "directory_reader.h"
 #include "index_cache_testing.h"
 #include "index_record.h"
+#include "mount_testing.h"
 #include "own_files.h"
 #include "support/catch.h"
 
@@ -28,6 +25,8 @@ namespace cordon::internal {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::EnterMountNamespace;
+using testing::InChild;
 using testing::index_cache::Ground;
 using testing::index_cache::kAllFolders;
 using testing::index_cache::KeepsKeys;
@@ -35,43 +34,7 @@ using testing::index_cache::LetAge;
 using testing::index_cache::ReadFile;
 using testing::index_cache::Write;
 
-// What `act` returns, in a child: 0 is as it should be. Ended by a signal, it is 128 and that.
-int InChild(const std::function<int()>& act) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    try {
-      _exit(act());
-    } catch (...) {  // Else the child would go on with the other tests.
-      _exit(99);
-    }
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 constexpr int kNotHere = 77;
-
-bool WriteText(const char* path, const std::string& text) {
-  const UniqueFd file(open(path, O_WRONLY | O_CLOEXEC));
-  return file.valid() && write(file.get(), text.data(), text.size()) == std::ssize(text);
-}
-
-// In which this user may mount.
-bool EnterOwnNamespaces() {
-  const std::string user = std::to_string(geteuid());
-  const std::string group = std::to_string(getegid());
-  if (user == "0") {
-    if (unshare(CLONE_NEWNS) != 0) return false;
-  } else if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
-             !WriteText("/proc/self/setgroups", "deny") ||
-             !WriteText("/proc/self/uid_map", user + " " + user + " 1") ||
-             !WriteText("/proc/self/gid_map", group + " " + group + " 1")) {
-    return false;
-  }
-  return mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-}
 
 std::size_t FilesIn(const std::string& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), {}));
@@ -196,7 +159,7 @@ TEST_CASE("programs that save at once leave one good file", "[index]") {
 int LookOnSmallDisk(Ground& ground, const char* size, bool has_room) {
   const std::string options = std::string("mode=0700,size=") + size;
   fs::create_directories(ground.folder);
-  if (!EnterOwnNamespaces() ||
+  if (!EnterMountNamespace() ||
       mount("none", ground.folder.c_str(), "tmpfs", 0, options.c_str()) != 0 || !KeepsKeys()) {
     return kNotHere;
   }
@@ -281,7 +244,7 @@ TEST_CASE("on a file system whose times need not tell, nothing is kept", "[index
   NEEDS_CACHE(ground);
   fs::remove_all(ground.folder);
   const int result = InChild([&] {
-    if (!EnterOwnNamespaces() || mount("none", ground.root.path().c_str(), "ramfs", 0, "") != 0 ||
+    if (!EnterMountNamespace() || mount("none", ground.root.path().c_str(), "ramfs", 0, "") != 0 ||
         !KeepsKeys()) {
       return kNotHere;
     }

@@ -65,7 +65,7 @@ PlanSources::PlanSources(std::vector<ViewOp>& ops)
 }
 
 DirectoryStamp PlanSources::IdentityOf(const std::string& path) {
-  const NodeStatus status = StatusOf(path);
+  const NodeStatus status = KnownStatusOf(path);
   if (status.type == NodeType::kMissing) return {kNoDevice, 0, 0, 0};
   return {status.stamp.device, status.stamp.inode, 0, 0};
 }

@@ -19,9 +19,11 @@ inline constexpr unsigned kTypeMask = 0170000;
 inline constexpr unsigned kFolderType = 0040000;
 inline constexpr unsigned kRegularType = 0100000;
 
-// Returns an errno.
+// What the kernel knows of it: no server of a network or FUSE file system is asked, which might
+// never answer (statx(2)). Returns an errno.
 [[nodiscard]] inline int StatusOf(int place, FileStatus* status) {
-  return ErrorOf(Call(__NR_statx, place, "", AT_EMPTY_PATH, STATX_BASIC_STATS, status));
+  return ErrorOf(
+      Call(__NR_statx, place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, status));
 }
 
 [[nodiscard]] inline bool IsFolder(int place) {
