@@ -106,6 +106,7 @@ bool HostJournal::FolderHolds(const std::string& path, Folder& folder, bool link
   const bool is_same = is_missing ? folder.missing : folder.settled && status.stamp == folder.stamp;
   if (is_same) return is_missing || !links_may_differ || FilesHold(folder.looks);
   folder.unchanged = false;
+  ++rechecks_;
   if (!Holds(folder.looks)) return false;
   folder.stamp = status.stamp;
   folder.missing = is_missing;
@@ -120,6 +121,14 @@ bool HostJournal::IsMissingStill(const std::string& path, const Folder& folder) 
   const auto around = folders_.find(ParentPath(path));
   return around != folders_.end() && around->second.unchanged &&
          (around->second.settled || around->second.missing);
+}
+
+std::set<std::string> HostJournal::UnchangedFolders() const {
+  std::set<std::string> unchanged;
+  for (const auto& [path, folder] : folders_) {
+    if (folder.settled) unchanged.insert(path);
+  }
+  return unchanged;
 }
 
 bool HostJournal::IsUnchanged(const std::string& folder) const {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,6 +79,12 @@ class HostJournal {
   // folder of theirs tells.
   [[nodiscard]] bool StillHolds(bool links_may_differ = false);
 
+  // The folders that have not changed, by their times, since the last `StillHolds` that is counted
+  // in `rechecks`.
+  [[nodiscard]] std::set<std::string> UnchangedFolders() const;
+  // How often a `StillHolds` had to ask more of a folder than for its times.
+  [[nodiscard]] std::uint64_t rechecks() const { return rechecks_; }
+
   // Whether `folder` shows, by its times, that the names in it are what they were at the last
   // `StillHolds`; and whether `path` in it was missing then.
   [[nodiscard]] bool IsUnchanged(const std::string& folder) const;
@@ -116,6 +123,7 @@ class HostJournal {
   UniqueFd mounts_;   // /proc/self/mountinfo, which poll(2) watches (proc(5)).
   UniqueFd sockets_;  // `UnixSocketTable::Open`, once it was needed.
   Caller caller_;
+  std::uint64_t rechecks_ = 0;
   bool worthless_ = false;
 };
 

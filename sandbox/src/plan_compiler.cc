@@ -61,7 +61,10 @@ absl::StatusOr<ReadyPlan> PlanCompiler::Compile() {
     if (!compiled.ok()) return compiled.status();
     view = *std::move(compiled);
   }
-  if (own_.registered != nullptr && own_.view == view) return own_;
+  if (own_.registered != nullptr && own_.view == view) {
+    if (own_.ready != nullptr) own_.ready->NoteChecked(own_.compiler->checked());
+    return own_;
+  }
   SandboxPlan plan = view == nullptr ? UnconfinedPlan(inputs_.limits) : PlanFor(*view);
   absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered =
       RegisteredPlan::Create(launcher_, plan);

@@ -11,6 +11,9 @@
 namespace cordon::internal {
 namespace {
 
+// From when a command is prepared until it is started, unless somebody lets it wait.
+constexpr std::chrono::milliseconds kJustNow{5};
+
 // No object has it.
 constexpr std::uint64_t kNoDevice = ~std::uint64_t{0};
 
@@ -84,10 +87,17 @@ DirectoryStamp PlanSources::Note(const std::string& path) {
   return folder.objects.back().identity;
 }
 
-bool PlanSources::StillHold() {
-  hold_ = hold_ && !MountsChanged() &&
-          std::all_of(folders_.begin(), folders_.end(),
-                      [this](auto& entry) { return FolderHolds(entry.first, entry.second); });
+bool PlanSources::StillHold(const CheckedFolders& checked) {
+  const bool is_recent =
+      checked.folders != nullptr && std::chrono::steady_clock::now() - checked.at < kJustNow;
+  const auto holds = [&](auto& entry) {
+    auto& [path, folder] = entry;
+    const bool is_checked = is_recent && checked.folders->contains(path);
+    if (is_checked && folder.version == checked.version) return true;
+    folder.version = is_checked ? checked.version : 0;
+    return FolderHolds(path, folder);
+  };
+  hold_ = hold_ && !MountsChanged() && std::all_of(folders_.begin(), folders_.end(), holds);
   return hold_;
 }
 

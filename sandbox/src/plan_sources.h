@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "checked_folders.h"
 #include "cordon/sdk/unique_fd.h"
 #include "directory_reader.h"
 #include "plan.h"
@@ -25,7 +26,9 @@ class PlanSources {
   // Whether every path still leads to the object that it led to, and nothing was mounted or
   // unmounted on the host. Asks for the folders that the objects are in, and for an object itself
   // only when something in its folder has changed. Once false, always false.
-  [[nodiscard]] bool StillHold();
+  // A folder that was just checked for the command, and has not changed since it was last asked
+  // for, is not asked for again.
+  [[nodiscard]] bool StillHold(const CheckedFolders& checked = {});
 
  private:
   struct Object {
@@ -35,6 +38,7 @@ class PlanSources {
   struct Folder {
     DirectoryStamp stamp;
     bool may_change_unnoticed = false;
+    std::uint64_t version = 0;  // Of the `CheckedFolders` when it was last asked for.
     std::vector<Object> objects;
   };
 

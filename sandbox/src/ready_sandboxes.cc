@@ -106,7 +106,7 @@ std::optional<ReadySandboxes::Waiting> ReadySandboxes::Take(const Network& netwo
   const std::lock_guard lock(mutex_);
   const auto found = FindLocked(network);
   if (found == waiting_.end()) return std::nullopt;
-  if (!sources_->StillHold()) {
+  if (!sources_->StillHold(checked_)) {
     UnpinLocked();
     return std::nullopt;
   }
@@ -175,7 +175,7 @@ void ReadySandboxes::Refill() {
 std::shared_ptr<const RegisteredPlan> ReadySandboxes::TemplatePlan() {
   const std::lock_guard lock(mutex_);
   if (closed_) return nullptr;
-  if (pinned_ != nullptr && !sources_->StillHold()) UnpinLocked();
+  if (pinned_ != nullptr && !sources_->StillHold(checked_)) UnpinLocked();
   if (pause_ > 0) {
     --pause_;
     return nullptr;
@@ -224,6 +224,11 @@ absl::Status ReadySandboxes::MakeOneLocked(const Network& network, bool from_tem
   if (!channel.ok()) return channel.status();
   waiting_.push_back({*std::move(channel), network, now, {}, pinned_, std::move(cgroup)});
   return absl::OkStatus();
+}
+
+void ReadySandboxes::NoteChecked(CheckedFolders checked) {
+  const std::lock_guard lock(mutex_);
+  checked_ = std::move(checked);
 }
 
 void ReadySandboxes::Close() {

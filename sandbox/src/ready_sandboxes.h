@@ -68,6 +68,9 @@ class ReadySandboxes {
   // lead to the same objects still. Null where none is worth making, as for the first command.
   [[nodiscard]] std::shared_ptr<const RegisteredPlan> TemplatePlan();
 
+  // What was just found about folders of the host for the command that is to be started next.
+  void NoteChecked(CheckedFolders checked);
+
   // Ends them all, and makes no more.
   void Close();
 
@@ -107,6 +110,7 @@ class ReadySandboxes {
   // The plan with the identities of what its paths led to, and those paths.
   std::shared_ptr<const RegisteredPlan> pinned_;
   std::optional<PlanSources> sources_;
+  CheckedFolders checked_;
   std::deque<Waiting> waiting_;
   // Commands that asked for a template since the plan was pinned, and those that are to come before
   // it is worth pinning again.

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <set>
 #include <string>
 
 #include "cordon/sdk/status.h"
@@ -125,6 +128,39 @@ TEST_CASE("a ready sandbox never shows what a path led to only while it was made
   fs::rename(folder / "away", folder / "shown");
   CHECK(Run(plan, "true").exit_code() == 0);
   CHECK(sources.StillHold());
+}
+
+TEST_CASE("what was checked for a command just now is not asked for again, and nothing else") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "shown");
+  SandboxPlan plan;
+  plan.view.push_back(Bind(folder / "shown", false));
+  const auto checked = [](const std::string& path, std::uint64_t version,
+                          std::chrono::milliseconds ago) {
+    return CheckedFolders{version, std::chrono::steady_clock::now() - ago,
+                          std::make_shared<const std::set<std::string>>(std::set{path})};
+  };
+  const auto holds_later = [&](const CheckedFolders& first, const CheckedFolders& second) {
+    PlanSources sources(plan.view);
+    CHECK(sources.StillHold(first));
+    fs::rename(folder / "shown", folder / "away");
+    const bool holds = sources.StillHold(second);
+    fs::rename(folder / "away", folder / "shown");
+    return holds;
+  };
+  constexpr std::chrono::milliseconds kLong{10'000};
+  const auto here = [&](std::uint64_t version, std::chrono::milliseconds ago) {
+    return checked(folder.path(), version, ago);
+  };
+  const auto below = [&] { return checked(folder / "shown", 7, {}); };
+  // As if somebody were wrong about it: it is not asked for.
+  CHECK(holds_later(here(7, {}), here(7, {})));
+  CHECK_FALSE(holds_later(here(7, {}), here(8, {})));
+  CHECK_FALSE(holds_later(here(7, {}), here(7, kLong)));
+  CHECK_FALSE(holds_later(here(7, kLong), here(7, {})));
+  CHECK_FALSE(holds_later({}, here(7, {})));
+  CHECK_FALSE(holds_later(here(7, {}), {}));
+  CHECK_FALSE(holds_later(below(), below()));
 }
 
 TEST_CASE("a ready sandbox is given up when what it covers or protects was replaced") {

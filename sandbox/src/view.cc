@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -41,6 +42,8 @@ struct ViewMemory {
   // Of the last compilation, unless it cannot be told whether that still holds.
   std::optional<HostJournal> journal;
   std::uint64_t generation = 0;  // Of the index.
+  CheckedFolders checked;
+  std::uint64_t rechecks = 0;  // Of the journal, when `checked` was found.
   std::vector<ViewBuilder::MountPoint> mount_points;
 };
 
@@ -386,6 +389,15 @@ struct ViewCompiler::Memory : ViewMemory {
     return true;
   }
 
+  // After `StillGives`, which began at `at`.
+  void NoteChecked(std::chrono::steady_clock::time_point at) {
+    checked.at = at;
+    if (rechecks == journal->rechecks()) return;
+    rechecks = journal->rechecks();
+    ++checked.version;
+    checked.folders = std::make_shared<const std::set<std::string>>(journal->UnchangedFolders());
+  }
+
   // Those of `names` that are not known to be missing still.
   [[nodiscard]] std::vector<AbsentName> MayExist(const std::vector<AbsentName>& names) const {
     if (!journal.has_value()) return names;
@@ -427,7 +439,13 @@ void ViewCompiler::KeepIndex() {
 
 absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile() {
   const std::lock_guard lock(mutex_);
-  if (last_ != nullptr && memory_->StillGives(*last_)) return last_;
+  const auto now = std::chrono::steady_clock::now();
+  if (last_ != nullptr && memory_->StillGives(*last_)) {
+    memory_->NoteChecked(now);
+    return last_;
+  }
+  memory_->checked = {memory_->checked.version + 1, now, nullptr};
+  memory_->rechecks = 0;
   memory_->journal.emplace();
   {
     const HostJournal::Recording recording(*memory_->journal);
@@ -457,6 +475,11 @@ absl::Status ViewCompiler::CompileLocked(const PathPolicy& paths) {
     last_ = std::make_shared<const CompiledView>(*std::move(view));
   }
   return absl::OkStatus();
+}
+
+CheckedFolders ViewCompiler::checked() const {
+  const std::lock_guard lock(mutex_);
+  return memory_->checked;
 }
 
 std::vector<std::string> ViewCompiler::ChangedProtected(const CompiledView& view) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "checked_folders.h"
 #include "cordon/sandbox/probe.h"
 #include "cordon/sdk/enforcement_report.h"
 #include "cordon/sdk/path_policy.h"
@@ -89,6 +90,9 @@ class ViewCompiler {
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CompiledView>> Compile(
       const PathPolicy& paths);
 
+  // What the last `Compile` for the profile's policy found about folders.
+  [[nodiscard]] CheckedFolders checked() const;
+
   // After a command in `view`: removes what it created under absent names, and returns that and
   // what it planted in new repositories, as absolute paths.
   [[nodiscard]] std::vector<std::string> ChangedProtected(const CompiledView& view);
@@ -105,7 +109,7 @@ class ViewCompiler {
   const Tier tier_;
   const bool mediates_;
   struct Memory;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::unique_ptr<Memory> memory_;
   std::shared_ptr<const CompiledView> last_;
   std::atomic<std::size_t> compilations_ = 0;

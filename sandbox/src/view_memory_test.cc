@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -28,6 +29,7 @@ namespace {
 
 using testing::ViewFixture;
 namespace fs = std::filesystem;
+using namespace std::chrono_literals;
 
 constexpr int kLandlockAbi = 7;
 
@@ -67,6 +69,14 @@ class Remembering {
     const auto view = compiler_.Compile();
     if (view.ok()) (void)compiler_.ChangedProtected(**view);
   }
+  // What a command made that it must not, after `command`.
+  [[nodiscard]] std::vector<std::string> ChangedBy(const std::function<void()>& command) {
+    const auto view = compiler_.Compile();
+    REQUIRE(view.ok());
+    command();
+    return compiler_.ChangedProtected(**view);
+  }
+  [[nodiscard]] std::uint64_t version() const { return compiler_.checked().version; }
   [[nodiscard]] std::size_t compilations() const { return compiler_.compilations(); }
 
  private:
@@ -288,6 +298,62 @@ TEST_CASE("a view is not compiled again while nothing changes", "[view]") {
     remembering.Check();
     CHECK(remembering.compilations() > compilations);
   }
+}
+
+TEST_CASE("what a command made under absent names is removed, however long they were absent",
+          "[view]") {
+  for (const Tier tier : {Tier::kNamespaces, Tier::kLandlock}) {
+    ViewFixture fixture;
+    fs::create_directories(fixture.workspace + "/f0/.git/objects");
+    Remembering remembering(fixture, ConfigOf(fixture), tier);
+    const std::string name = fixture.workspace + "/.envrc";
+    const std::string deep = fixture.workspace + "/f0/.git/commondir";
+    const auto make = [&] {
+      std::ofstream{name};
+      std::ofstream{deep};
+      fs::last_write_time(fixture.workspace, fs::file_time_type::clock::now() - 1h);
+    };
+    for (int i = 0; i < 3; ++i) {
+      CHECK(remembering.ChangedBy([] {}).empty());
+      CHECK(remembering.ChangedBy(make) == std::vector{name, deep});
+      CHECK_FALSE(fs::exists(name));
+      CHECK_FALSE(fs::exists(deep));
+      remembering.Check();
+      LetAge();
+      remembering.Check();  // From now on the folders stand for the names.
+      remembering.Check();
+    }
+    // In a folder that its command has closed.
+    const auto make_and_close = [&] {
+      make();
+      fs::permissions(fixture.workspace + "/f0/.git", fs::perms::none);
+    };
+    const std::vector<std::string> changed = remembering.ChangedBy(make_and_close);
+    CHECK(std::count(changed.begin(), changed.end(), deep) == 1);
+    fs::permissions(fixture.workspace + "/f0/.git", fs::perms::owner_all);
+    CHECK_FALSE(fs::exists(deep));
+  }
+}
+
+TEST_CASE("what is known of folders has another version after each change in one of them",
+          "[view]") {
+  ViewFixture fixture;
+  Remembering remembering(fixture, ConfigOf(fixture));
+  const auto is_settled = [&] {
+    const std::uint64_t version = remembering.version();
+    remembering.Check();
+    return remembering.version() == version;
+  };
+  remembering.Check();
+  LetAge();
+  remembering.Check();
+  // Other programs bind sockets, too, and then a view is compiled again.
+  bool settled = false;
+  for (int tries = 0; tries < 100 && !settled; ++tries) settled = is_settled();
+  CHECK(settled);
+  std::ofstream(fixture.home + "/beside");  // In the folder of a place of the profile's.
+  CHECK_FALSE(is_settled());
+  CHECK_FALSE(is_settled());  // Too young to be known by its times.
 }
 
 }  // namespace
