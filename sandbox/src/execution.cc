@@ -94,9 +94,11 @@ absl::Status Execution::AwaitStart() {
   while (true) {
     (void)PollUntil(absl::MakeSpan(descriptors), SteadyTime::max());
     const std::lock_guard lock(mutex_);
+    // Asked first: what a tree that has ended said before is there to be read then.
+    const bool is_over = ReadableNow(exit_fd());
     ReadEventsLocked();
     if (started_.has_value()) return absl::OkStatus();
-    if (failed_.has_value() || ReadableNow(exit_fd())) return SetupFailureLocked();
+    if (failed_.has_value() || is_over) return SetupFailureLocked();
     // Shut down from the other side, and the proof of the end is on its way.
     if (!channel_open_) descriptors[0].fd = -1;
   }
