@@ -19,6 +19,7 @@
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/command.h"
 #include "cordon/sdk/status.h"
+#include "link_resolver.h"
 #include "normal_path.h"
 
 namespace cordon {
@@ -139,7 +140,7 @@ absl::StatusOr<AcquiredPath> AcquirePath(std::string_view path) {
   return OpenError(whole.error_number, path);
 }
 
-absl::StatusOr<std::string> ResolveSymlinks(std::string_view path) {
+absl::StatusOr<std::string> internal::LinkResolver::Resolve(std::string_view path) {
   if (path.empty() || path.front() != '/' || path.find('\0') != std::string_view::npos) {
     return MakeError(ErrorCode::kInvalidScope,
                      absl::StrFormat("\"%s\" is not an absolute path", EscapeForDisplay(path)));
@@ -154,11 +155,16 @@ absl::StatusOr<std::string> ResolveSymlinks(std::string_view path) {
       resolved.erase(std::min(resolved.rfind('/'), resolved.size()));
       continue;
     }
-    const std::string next = resolved + "/" + component;
+    std::string next = resolved + "/" + component;
+    if (folders_.contains(next)) {
+      resolved = std::move(next);
+      continue;
+    }
     const absl::StatusOr<std::optional<std::string>> target = ReadLink(next);
     if (!target.ok()) return target.status();
     if (!target->has_value()) {
-      resolved = next;
+      if (!rest.empty()) folders_.insert(next);
+      resolved = std::move(next);
       continue;
     }
     if (++links > kMaxSymlinks) return TooManyLinks(path);
@@ -167,6 +173,10 @@ absl::StatusOr<std::string> ResolveSymlinks(std::string_view path) {
     rest.insert(rest.begin(), inner.begin(), inner.end());
   }
   return resolved.empty() ? "/" : resolved;
+}
+
+absl::StatusOr<std::string> ResolveSymlinks(std::string_view path) {
+  return internal::LinkResolver().Resolve(path);
 }
 
 }  // namespace cordon

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cordon/sdk/status.h"
+#include "link_resolver.h"
 #include "scratch_folder.h"
 #include "support/catch.h"
 
@@ -243,6 +244,21 @@ TEST_CASE("`..` leads out of the folder that a link leads to, as it does for the
   CHECK(Resolved(scratch / "link/..") == scratch / "real");
   CHECK(Resolved(scratch / "link/../../link/.") == scratch / "real/sub");
   CHECK(Resolved(scratch / ".//real///sub/") == scratch / "real/sub");
+}
+
+TEST_CASE("one resolver finds for many paths what each would be alone") {
+  const ScratchFolder scratch;
+  fs::create_directories(scratch / "folder/below");
+  fs::create_directory_symlink("folder", scratch / "link");
+  fs::create_directory_symlink("../link/below", scratch / "folder/back");
+  internal::LinkResolver resolver;
+  for (const char* path :
+       {"folder/below/a", "folder/b", "link/b", "folder/back/c", "link/below/../back", "missing/a",
+        "missing/b", "link/below", "folder/back", "link"}) {
+    const auto resolved = resolver.Resolve(scratch / path);
+    REQUIRE(resolved.ok());
+    CHECK(*resolved == Resolved(scratch / path));
+  }
 }
 
 TEST_CASE("what does not exist is kept behind what does") {

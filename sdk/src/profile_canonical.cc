@@ -19,6 +19,7 @@
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 #include "glob.h"
+#include "link_resolver.h"
 #include "profile_paths.h"
 
 namespace cordon::internal {
@@ -65,20 +66,26 @@ absl::Status CheckEnumerators(const ProfileConfig& config) {
 }
 
 // An absolute path with its symbolic links resolved.
-absl::StatusOr<std::string> ResolvePath(std::string_view field, const std::string& path) {
+absl::StatusOr<std::string> ResolvePath(std::string_view field, const std::string& path,
+                                        LinkResolver& links) {
   if (path.empty()) return Invalid(field, "a path is empty");
   if (path.find('\0') != std::string::npos) return Invalid(field, "a path has a NUL byte");
   if (path[0] != '/') {
     return Invalid(field, absl::StrFormat("\"%s\" is relative, write an absolute path",
                                           EscapeForDisplay(path)));
   }
-  absl::StatusOr<std::string> resolved = ResolveSymlinks(path);
+  absl::StatusOr<std::string> resolved = links.Resolve(path);
   if (resolved.ok()) return resolved;
   // Where the caller cannot look, as in another user's home, no command of theirs can either: the
   // rule stands for what was written.
   const std::optional<Error> error = ErrorOf(resolved.status());
   if (error.has_value() && error->error_number == EACCES) return NormalizePath(path);
   return Invalid(field, std::string(resolved.status().message()));
+}
+
+absl::StatusOr<std::string> ResolvePath(std::string_view field, const std::string& path) {
+  LinkResolver links;
+  return ResolvePath(field, path, links);
 }
 
 absl::Status ResolveWorkspace(ProfileConfig& config) {
@@ -198,7 +205,7 @@ absl::Status CanonicalizeRoots(ProfileConfig& config) {
 // A pattern below the workspace or absolute, where the symbolic links of the part without special
 // characters are resolved: a rule on a link would never match.
 absl::StatusOr<std::string> AbsolutePattern(const ProfileConfig& config, std::string_view field,
-                                            const std::string& pattern) {
+                                            const std::string& pattern, LinkResolver& links) {
   if (const absl::Status status = ValidateGlob(pattern); !status.ok()) {
     return Invalid(field, std::string(status.message()));
   }
@@ -207,15 +214,15 @@ absl::StatusOr<std::string> AbsolutePattern(const ProfileConfig& config, std::st
   const std::size_t special = absolute.find_first_of("*?[");
   const std::size_t slash = absolute.rfind('/', special);
   if (slash == 0) return absolute;
-  absl::StatusOr<std::string> folder = ResolvePath(field, absolute.substr(0, slash));
+  absl::StatusOr<std::string> folder = ResolvePath(field, absolute.substr(0, slash), links);
   if (!folder.ok()) return folder.status();
   return NormalizePath(EscapeGlob(*folder) + absolute.substr(slash));
 }
 
 absl::StatusOr<std::string> AbsoluteLiteral(const ProfileConfig& config, std::string_view field,
-                                            const std::string& path) {
+                                            const std::string& path, LinkResolver& links) {
   if (path.empty()) return Invalid(field, "an entry is empty");
-  return ResolvePath(field, path[0] == '/' ? path : config.workspace_root + "/" + path);
+  return ResolvePath(field, path[0] == '/' ? path : config.workspace_root + "/" + path, links);
 }
 
 // Leaves the globs in `entries`, absolute, and returns the literal paths.
@@ -224,9 +231,11 @@ absl::StatusOr<std::vector<std::string>> SplitDenies(const ProfileConfig& config
                                                      std::vector<std::string>& entries) {
   std::vector<std::string> literals;
   std::vector<std::string> globs;
+  LinkResolver links;
   for (const std::string& entry : entries) {
-    absl::StatusOr<std::string> absolute = IsGlob(entry) ? AbsolutePattern(config, field, entry)
-                                                         : AbsoluteLiteral(config, field, entry);
+    absl::StatusOr<std::string> absolute = IsGlob(entry)
+                                               ? AbsolutePattern(config, field, entry, links)
+                                               : AbsoluteLiteral(config, field, entry, links);
     if (!absolute.ok()) return absolute.status();
     (IsGlob(entry) ? globs : literals).push_back(*std::move(absolute));
   }
