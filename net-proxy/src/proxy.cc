@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_format.h"
@@ -101,20 +104,23 @@ absl::Status CheckHasNoPorts(const EgressPlan& plan, std::string_view what) {
 
 class Proxy final : public NetProxy {
  public:
-  explicit Proxy(std::shared_ptr<Core> core) : core_(std::move(core)) {}
+  Proxy(EgressProxyOptions options, RouteResolver routes, std::optional<TlsClient> tls)
+      : has_authorizer_(options.authorizer != nullptr),
+        route_fingerprint_(routes.Fingerprint()),
+        parts_(Parts{std::move(options), std::move(routes), std::move(tls)}) {}
 
-  [[nodiscard]] bool HasAuthorizer() const override { return core_->options.authorizer != nullptr; }
-  [[nodiscard]] std::string RouteFingerprint() const override {
-    return core_->routes.Fingerprint();
-  }
+  [[nodiscard]] bool HasAuthorizer() const override { return has_authorizer_; }
+  [[nodiscard]] std::string RouteFingerprint() const override { return route_fingerprint_; }
 
   absl::StatusOr<std::unique_ptr<EgressSession>> Serve(
       EgressPlan plan, std::shared_ptr<SandboxNetwork> network) override {
+    const absl::StatusOr<std::shared_ptr<Core>> core = StartedCore();
+    if (!core.ok()) return core.status();
     auto record = std::make_shared<SessionRecord>();
-    auto session = std::make_unique<Session>(*core_, std::move(plan), std::move(network), record);
+    auto session = std::make_unique<Session>(**core, std::move(plan), std::move(network), record);
     absl::Status status = session->Bind();
-    if (status = Open(std::move(status), session); !status.ok()) return status;
-    return std::make_unique<ServedSession>(core_, std::move(session), std::move(record));
+    if (status = Open(**core, std::move(status), session); !status.ok()) return status;
+    return std::make_unique<ServedSession>(*core, std::move(session), std::move(record));
   }
 
   absl::StatusOr<std::unique_ptr<EgressFront>> ServeFront(EgressPlan plan,
@@ -126,34 +132,61 @@ class Proxy final : public NetProxy {
       return MakeError(ErrorCode::kInvalidTarget,
                        absl::StrFormat("\"%s\" is no address to listen at", options.address));
     }
+    const absl::StatusOr<std::shared_ptr<Core>> core = StartedCore();
+    if (!core.ok()) return core.status();
     auto record = std::make_shared<SessionRecord>();
-    auto session = std::make_unique<Session>(*core_, std::move(plan), nullptr, record);
+    auto session = std::make_unique<Session>(**core, std::move(plan), nullptr, record);
     const absl::StatusOr<std::uint16_t> port =
         session->BindFront({*ip, options.port}, options.credential);
-    if (status = Open(port.status(), session); !status.ok()) return status;
-    return std::make_unique<ServedFront>(core_, std::move(session), std::move(record), *port);
+    if (status = Open(**core, port.status(), session); !status.ok()) return status;
+    return std::make_unique<ServedFront>(*core, std::move(session), std::move(record), *port);
   }
 
   absl::StatusOr<std::unique_ptr<EgressDoor>> ServeDoor(EgressPlan plan) override {
     absl::Status status = CheckHasNoPorts(plan, "a command without a network");
     if (!status.ok()) return status;
+    const absl::StatusOr<std::shared_ptr<Core>> core = StartedCore();
+    if (!core.ok()) return core.status();
     auto record = std::make_shared<SessionRecord>();
-    auto session = std::make_unique<Session>(*core_, std::move(plan), nullptr, record);
+    auto session = std::make_unique<Session>(**core, std::move(plan), nullptr, record);
     const absl::StatusOr<std::uint16_t> port = session->BindDoor();
-    if (status = Open(port.status(), session); !status.ok()) return status;
-    return std::make_unique<ServedDoor>(core_, std::move(session), std::move(record), *port);
+    if (status = Open(**core, port.status(), session); !status.ok()) return status;
+    return std::make_unique<ServedDoor>(*core, std::move(session), std::move(record), *port);
   }
 
  private:
   // Opens a session that was bound, or takes it apart: both belong to the loop.
-  absl::Status Open(absl::Status status, std::unique_ptr<Session>& session) {
-    core_->loop->RunAndWait([&] {
+  static absl::Status Open(const Core& core, absl::Status status,
+                           std::unique_ptr<Session>& session) {
+    core.loop->RunAndWait([&] {
       if (status.ok()) status = session->Open();
       if (!status.ok()) session.reset();
     });
     return status;
   }
 
+  // For the first session: a program may never have one.
+  absl::StatusOr<std::shared_ptr<Core>> StartedCore() {
+    const std::lock_guard lock(mutex_);
+    if (core_ != nullptr) return core_;
+    absl::StatusOr<std::unique_ptr<EventLoop>> loop = EventLoop::Create();
+    if (!loop.ok()) return loop.status();
+    core_ = std::make_shared<Core>(std::move(parts_->options), std::move(parts_->routes),
+                                   std::move(parts_->tls), *std::move(loop));
+    parts_.reset();
+    return core_;
+  }
+
+  struct Parts {
+    EgressProxyOptions options;
+    RouteResolver routes;
+    std::optional<TlsClient> tls;
+  };
+
+  const bool has_authorizer_;
+  const std::string route_fingerprint_;
+  std::mutex mutex_;
+  std::optional<Parts> parts_;  // Of the core, until it is there.
   std::shared_ptr<Core> core_;
 };
 
@@ -187,11 +220,8 @@ absl::StatusOr<std::unique_ptr<NetProxy>> NewEgressProxy(EgressProxyOptions opti
     if (!client.ok()) return client.status();
     tls = *std::move(client);
   }
-  absl::StatusOr<std::unique_ptr<internal::egress::EventLoop>> loop =
-      internal::egress::EventLoop::Create();
-  if (!loop.ok()) return loop.status();
-  return std::make_unique<internal::egress::Proxy>(std::make_shared<internal::egress::Core>(
-      std::move(options), *std::move(routes), std::move(tls), *std::move(loop)));
+  return std::make_unique<internal::egress::Proxy>(std::move(options), *std::move(routes),
+                                                   std::move(tls));
 }
 
 }  // namespace cordon
