@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -38,6 +40,18 @@ constexpr std::pair<std::string_view, std::string_view> kCaches[] = {
     {"GRADLE_USER_HOME", "/gradle"}, {"PIP_CACHE_DIR", "/pip"},    {"UV_CACHE_DIR", "/uv"},
     {"XDG_CACHE_HOME", ""},          {"npm_config_cache", "/npm"},
 };
+
+// Where most users are. To ask nsswitch.conf's services starts with looking for daemons.
+passwd* FindInFile(uid_t user, passwd& entry, std::array<char, 16384>& buffer) {
+  std::FILE* const file = std::fopen("/etc/passwd", "re");
+  if (file == nullptr) return nullptr;
+  const absl::Cleanup close = [file] { std::fclose(file); };
+  passwd* found = nullptr;
+  while (fgetpwent_r(file, &entry, buffer.data(), buffer.size(), &found) == 0) {
+    if (found->pw_uid == user && found->pw_name[0] != '+') return found;  // That is compat's.
+  }
+  return nullptr;
+}
 
 bool CanRunFrom(const Profile& profile, std::string_view folder) {
   if (folder.empty() || folder.front() != '/') return false;
@@ -96,8 +110,8 @@ Variables CallerVariables() {
 UserIdentity CurrentUser() {
   std::array<char, 16384> buffer{};
   passwd entry = {};
-  passwd* found = nullptr;
-  getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found);
+  passwd* found = FindInFile(geteuid(), entry, buffer);
+  if (found == nullptr) getpwuid_r(geteuid(), &entry, buffer.data(), buffer.size(), &found);
   if (found == nullptr) return {absl::StrCat(geteuid()), "/"};
   return {found->pw_name, found->pw_dir};
 }

@@ -46,26 +46,13 @@ bool HasOwnSharedMemory(const PathPolicy& paths) {
   return paths.Resolve(Axis::kWrite, "/dev/shm/any").access != Access::kAllow;
 }
 
-std::unique_ptr<CommandNetworks> NetworksOf(const SandboxExecutor::Parts& parts) {
-  if (parts.egress == nullptr && !parts.share_network) return nullptr;
-  NetworkKind kind = parts.share_network ? NetworkKind::kShared : NetworkKind::kEach;
-  if (parts.plan_inputs.tier == Tier::kLandlock) kind = NetworkKind::kDoor;
-  return std::make_unique<CommandNetworks>(parts.plan_inputs.profile, parts.launcher, parts.egress,
-                                           kind);
-}
-
 }  // namespace
 
 SandboxExecutor::SandboxExecutor(Parts parts)
-    : parts_(std::move(parts)),
-      plans_(parts_.plan_inputs, parts_.launcher),
-      networks_(NetworksOf(parts_)) {}
+    : parts_(std::move(parts)), plans_(parts_.plan_inputs, parts_.launcher) {}
 
 absl::StatusOr<std::shared_ptr<SandboxExecutor>> SandboxExecutor::Create(Parts parts) {
   std::shared_ptr<SandboxExecutor> executor(new SandboxExecutor(std::move(parts)));
-  absl::Status begun =
-      executor->networks_ == nullptr ? absl::OkStatus() : executor->networks_->Prepare();
-  if (!begun.ok()) return begun;
   absl::StatusOr<ReadyPlan> plan = executor->plans_.Compile();
   if (!plan.ok()) return plan.status();
   executor->report_ = executor->parts_.report;
@@ -77,21 +64,20 @@ absl::Status SandboxExecutor::Prove() {
   const auto prove = [this](const std::shared_ptr<NetworkNamespaces>& network) {
     return plans_.Prove(network);
   };
-  absl::Status proved = networks_ == nullptr ? prove(nullptr) : networks_->Try(prove);
+  absl::Status proved = parts_.networks == nullptr ? prove(nullptr) : parts_.networks->Try(prove);
   if (proved.ok()) owes_proof_ = false;
   return proved;
 }
 
 absl::Status SandboxExecutor::BeginProof() {
   owes_proof_ = true;
-  if (networks_ == nullptr) return plans_.BeginProof(nullptr);
-  return networks_->Try([this](const std::shared_ptr<NetworkNamespaces>& network) {
+  if (parts_.networks == nullptr) return plans_.BeginProof(nullptr);
+  return parts_.networks->Try([this](const std::shared_ptr<NetworkNamespaces>& network) {
     return plans_.BeginProof(network);
   });
 }
 
 absl::Status SandboxExecutor::AwaitProof(const CommandNetwork* network) {
-  if (!owes_proof_) return absl::OkStatus();
   const absl::Status proved = plans_.Prove(network != nullptr ? network->network() : nullptr);
   if (!proved.ok()) {
     return MakeError(ErrorCode::kUnavailable,
@@ -154,7 +140,7 @@ GrantBinding SandboxExecutor::BindingIn(const Command& command, std::string_view
 absl::Status SandboxExecutor::Close() {
   absl::Status status = live_->Close();
   plans_.CloseReady();
-  if (networks_ != nullptr) networks_->Close();
+  if (parts_.networks != nullptr) parts_.networks->Close();
   if (parts_.authority != nullptr) parts_.authority->Close();
   return status;
 }
@@ -189,7 +175,7 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   if (!plan.ok()) return plan.status();
   absl::StatusOr<std::unique_ptr<CommandNetwork>> network = OpenNetwork(execution_id, *admission);
   if (!network.ok()) return network.status();
-  status = AwaitProof(network->get());
+  status = owes_proof_ ? AwaitProof(network->get()) : plan->registered->Register();
   if (!status.ok()) return status;
   status = Spend(*admission, execution_id);
   if (!status.ok()) return status;
@@ -256,11 +242,11 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
 
 absl::StatusOr<std::unique_ptr<CommandNetwork>> SandboxExecutor::OpenNetwork(
     const std::string& execution_id, const CommandAdmission& admission) const {
-  if (networks_ == nullptr) return nullptr;
+  if (parts_.networks == nullptr) return nullptr;
   const bool has_more = admission.has_file_grants || !admission.network_targets.empty();
-  if (parts_.share_network && !has_more) return networks_->Join();
+  if (parts_.share_network && !has_more) return parts_.networks->Join();
   if (parts_.egress == nullptr) return nullptr;
-  return networks_->Open(execution_id, admission.network_targets);
+  return parts_.networks->Open(execution_id, admission.network_targets);
 }
 
 absl::StatusOr<Command> SandboxExecutor::InDirectory(

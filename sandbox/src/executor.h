@@ -36,6 +36,7 @@ class SandboxExecutor final : public Executor {
     std::shared_ptr<Launcher> launcher;
     std::shared_ptr<Observer> observer;         // Null when nothing is observed.
     std::shared_ptr<GrantAuthority> authority;  // May be null.
+    std::shared_ptr<CommandNetworks> networks;  // Prepared; null where there are none.
     std::shared_ptr<EgressProxy> egress;        // Null: the network is not served.
     bool share_network = false;                 // `ExecutorSetOptions::share_network`.
     LogSink* log = nullptr;                     // Borrowed until `Close`.
@@ -93,7 +94,6 @@ class SandboxExecutor final : public Executor {
 
   const Parts parts_;
   PlanCompiler plans_;
-  const std::unique_ptr<CommandNetworks> networks_;  // Null: not served.
   CompileReport report_;
   std::atomic<bool> owes_proof_ = false;
   const std::shared_ptr<LiveExecutions> live_ = std::make_shared<LiveExecutions>();

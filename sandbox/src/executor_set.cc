@@ -126,20 +126,39 @@ class SandboxExecutorSet final : public ExecutorSet {
            !Unconfined(parts_.profile) && parts_.profile.Settings().network != Access::kAllow;
   }
 
+  // Begins the first one ahead.
+  absl::StatusOr<std::shared_ptr<CommandNetworks>> MakeNetworks() {
+    const bool is_served = HasServedNetwork() || HasDoor();
+    if (!is_served && !SharesNetwork()) return nullptr;
+    const NetworkKind kind = parts_.tier == Tier::kLandlock ? NetworkKind::kDoor
+                             : SharesNetwork()              ? NetworkKind::kShared
+                                                            : NetworkKind::kEach;
+    auto networks = std::make_shared<CommandNetworks>(
+        parts_.profile, parts_.launcher, is_served ? parts_.options.egress : nullptr, kind);
+    absl::Status begun = networks->Prepare();
+    if (!begun.ok()) return begun;
+    return networks;
+  }
+
   absl::StatusOr<std::shared_ptr<SandboxExecutor>> Make() {
+    // First, since the kernel takes a while.
+    absl::StatusOr<std::shared_ptr<CommandNetworks>> networks = MakeNetworks();
+    if (!networks.ok()) return networks.status();
     const std::string name = absl::StrCat(++folders_made_);
     absl::StatusOr<ScratchFolders> folders = parts_.scratch->MakeExecutorFolders(name);
     if (!folders.ok()) return folders.status();
     if (HasServedNetwork()) {
-      folders->resolver = absl::StrCat(parts_.scratch->path(), "/", name, "/resolver");
+      folders->resolver = absl::StrCat(parts_.scratch->path(), "/", name, "-resolver");
     }
     folders->index_cache = parts_.options.index_cache;
-    absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor = MakeIn(*folders);
+    absl::StatusOr<std::shared_ptr<SandboxExecutor>> executor =
+        MakeIn(*folders, *std::move(networks));
     if (!executor.ok()) (void)parts_.scratch->RemoveExecutorFolders(name);
     return executor;
   }
 
-  absl::StatusOr<std::shared_ptr<SandboxExecutor>> MakeIn(const ScratchFolders& folders) {
+  absl::StatusOr<std::shared_ptr<SandboxExecutor>> MakeIn(
+      const ScratchFolders& folders, std::shared_ptr<CommandNetworks> networks) {
     SandboxExecutor::Parts parts;
     parts.executor_id = RandomId();
     if (parts_.options.make_authority) {
@@ -166,6 +185,7 @@ class SandboxExecutorSet final : public ExecutorSet {
     parts.environment =
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
     parts.launcher = parts_.launcher;
+    parts.networks = std::move(networks);
     if (HasServedNetwork() || HasDoor()) parts.egress = parts_.options.egress;
     parts.share_network = SharesNetwork();
     parts.log = parts_.options.log;
@@ -199,9 +219,10 @@ class SandboxExecutorSet final : public ExecutorSet {
     absl::Status status;
     for (const auto& executor : executors) status.Update(executor->Close());
     if (!status.ok()) return status;
+    parts_.launcher->Kill();
+    status.Update(parts_.scratch->Remove());  // While it ends.
     parts_.launcher->Stop();
     if (parts_.cgroups != nullptr) status.Update(parts_.cgroups->Remove());
-    status.Update(parts_.scratch->Remove());
     return status;
   }
 

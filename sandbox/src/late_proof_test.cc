@@ -98,14 +98,6 @@ TEST_CASE(
     return (*set)->Close().ok() ? kAsPromised : 6;
   };
   CHECK(WhereNoneCanBeMade(first_command) == kAsPromised);
-
-  const auto made_without = [] {
-    SandboxFixture fixture;
-    const auto set = fixture.Make();
-    if (!set.ok()) return Is(set.status(), ErrorCode::kUnavailable) ? kAsPromised : 1;
-    return (*set)->Report().backend == "landlock" ? kAsPromised : 2;
-  };
-  CHECK(WhereNoneCanBeMade(made_without) == kAsPromised);
 }
 
 }  // namespace

@@ -291,11 +291,17 @@ class LauncherProcess final : public Launcher {
     return Own(LauncherRequest::Kind::kOwnCgroup, parent, name);
   }
 
-  void Stop() override {
+  void Kill() override {
     conversation_.Hang();
     const std::lock_guard lock(stop_mutex_);
     if (!pidfd_.valid()) return;
     (void)syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  }
+
+  void Stop() override {
+    Kill();
+    const std::lock_guard lock(stop_mutex_);
+    if (!pidfd_.valid()) return;
     pollfd entry = {pidfd_.get(), POLLIN, 0};
     while (poll(&entry, 1, -1) < 0 && errno == EINTR) {
     }

@@ -111,6 +111,9 @@ class Launcher {
   // ended, it and those below it are removed.
   [[nodiscard]] virtual absl::Status OwnCgroup(int parent, const std::string& name) = 0;
 
+  // Kills everything, without waiting for its end. Idempotent.
+  virtual void Kill() = 0;
+
   // Kills everything and reaps the program. Idempotent.
   virtual void Stop() = 0;
 };

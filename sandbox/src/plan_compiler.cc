@@ -66,10 +66,7 @@ absl::StatusOr<ReadyPlan> PlanCompiler::Compile() {
     return own_;
   }
   SandboxPlan plan = view == nullptr ? UnconfinedPlan(inputs_.limits) : PlanFor(*view);
-  absl::StatusOr<std::shared_ptr<const RegisteredPlan>> registered =
-      RegisteredPlan::Create(launcher_, plan);
-  if (!registered.ok()) return registered.status();
-  own_.registered = *std::move(registered);
+  own_.registered = RegisteredPlan::ForLater(launcher_, plan);
   own_.view = std::move(view);
   ReplaceReadyLocked(std::move(plan));
   return own_;

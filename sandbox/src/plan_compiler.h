@@ -46,12 +46,12 @@ struct PlanInputs {
 
 // A plan for one command, and what to look at when that has ended.
 struct ReadyPlan {
-  std::shared_ptr<const RegisteredPlan> registered;
-  std::shared_ptr<ViewCompiler> compiler;    // Null when unconfined.
-  std::shared_ptr<const CompiledView> view;  // Null when unconfined.
-  std::shared_ptr<ReadySandboxes> ready;     // Null where none are made.
-  std::shared_ptr<CommandCgroups> cgroups;   // `PlanInputs::cgroups`
-  std::shared_ptr<CommandCgroup> cgroup;     // The command's own, once it is started.
+  std::shared_ptr<const RegisteredPlan> registered;  // Or not yet.
+  std::shared_ptr<ViewCompiler> compiler;            // Null when unconfined.
+  std::shared_ptr<const CompiledView> view;          // Null when unconfined.
+  std::shared_ptr<ReadySandboxes> ready;             // Null where none are made.
+  std::shared_ptr<CommandCgroups> cgroups;           // `PlanInputs::cgroups`
+  std::shared_ptr<CommandCgroup> cgroup;             // The command's own, once it is started.
 
   // About files.
   [[nodiscard]] std::vector<ReportEntry> entries() const;
@@ -64,8 +64,8 @@ class PlanCompiler {
  public:
   PlanCompiler(PlanInputs inputs, std::shared_ptr<Launcher> launcher);
 
-  // For the profile's own paths. The same registered plan as long as nothing on the host changed
-  // that it depends on.
+  // For the profile's own paths. The same plan as long as nothing on the host changed that it
+  // depends on; not registered before it is needed, since ready sandboxes have their own.
   [[nodiscard]] absl::StatusOr<ReadyPlan> Compile();
 
   // After `Compile`: begins a sandbox of the profile's own plan in `network` (null: in one of its

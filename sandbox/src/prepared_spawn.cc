@@ -56,6 +56,7 @@ absl::StatusOr<SpawnedSandbox> StartInReadyOrNew(PreparedSpawn& spawn,
     place.cgroup = ready.cgroup->fd();
   }
   const RegisteredPlan& plan = *ready.registered;
+  if (absl::Status registered = plan.Register(); !registered.ok()) return registered;
   std::shared_ptr<const RegisteredPlan> same_view;  // Known to the launcher until it has answered.
   if (network != nullptr) place.network = network->sandbox();
   if (ready.ready != nullptr && ready.cgroup == nullptr) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,17 +36,25 @@ constexpr std::size_t kIdDigits = 16;
 constexpr std::time_t kNewSeconds = 60;  // Where the root could not be locked.
 constexpr int kLockTries = 100;          // A millisecond apart.
 constexpr char kLockName[] = "lock";
+constexpr const char* kExecutorFolders[] = {"-home", "-tmp", "-cache"};
 constexpr mode_t kPrivate = 0700;
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr std::size_t kNamesPerPass = 1024;
+constexpr std::size_t kListingBytes = 16 * 1024;
 
 UniqueFd OpenFolder(int parent, const std::string& name) {
   return UniqueFd(openat(parent, name.c_str(), kFolderFlags));
 }
 
-// A command may have taken its own rights away. The change goes through a descriptor, since
-// fchmodat(2) would follow a link.
+// A command may have taken its own rights away. Where it may not even be opened, the change goes
+// through another descriptor, since fchmodat(2) would follow a link.
 UniqueFd OpenFolderForRemoval(int parent, const std::string& name) {
+  UniqueFd folder = OpenFolder(parent, name);
+  if (folder.valid()) {
+    struct stat status = {};
+    const bool is_open = fstat(folder.get(), &status) == 0 && (status.st_mode & 0700) == kPrivate;
+    if (!is_open) (void)fchmod(folder.get(), kPrivate);
+    return folder;
+  }
   const UniqueFd handle(
       openat(parent, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!handle.valid()) return UniqueFd();
@@ -53,20 +62,21 @@ UniqueFd OpenFolderForRemoval(int parent, const std::string& name) {
   return OpenFolder(parent, name);
 }
 
-// Up to `kNamesPerPass` names in `folder`; nothing when it cannot be listed.
+// Some of the names in `folder`, none when there are none; nothing when it cannot be listed.
 std::optional<std::vector<std::string>> SomeNames(int folder) {
-  UniqueFd listing(openat(folder, ".", kFolderFlags));
-  if (!listing.valid()) return std::nullopt;
-  DIR* directory = fdopendir(listing.get());
-  if (directory == nullptr) return std::nullopt;
-  (void)listing.Release();  // Now owned by `directory`.
-  const absl::Cleanup close = [directory] { closedir(directory); };
+  if (lseek(folder, 0, SEEK_SET) != 0) return std::nullopt;
+  alignas(dirent64) char buffer[kListingBytes];
   std::vector<std::string> names;
-  while (names.size() < kNamesPerPass) {
-    const dirent* entry = readdir(directory);
-    if (entry == nullptr) break;
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
+  while (names.empty()) {
+    const long bytes = syscall(SYS_getdents64, folder, buffer, sizeof(buffer));
+    if (bytes < 0) return std::nullopt;
+    if (bytes == 0) break;
+    for (long at = 0; at < bytes;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      at += entry->d_reclen;
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+    }
   }
   return names;
 }
@@ -260,22 +270,30 @@ absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(
 absl::StatusOr<ScratchFolders> ScratchFolder::MakeExecutorFolders(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (removed_) return MakeError(ErrorCode::kClosed, "the executor set is closed");
-  bool made = MakePrivateFolder(folder_.get(), name);
-  for (const char* part : {"home", "tmp", "cache"}) {
-    made = made && MakePrivateFolder(folder_.get(), absl::StrCat(name, "/", part));
-  }
   const std::string path = absl::StrCat(path_, "/", name);
-  if (made) return ScratchFolders{path + "/home", path + "/tmp", path + "/cache", path_};
+  bool made = true;
+  for (const char* part : kExecutorFolders) {
+    made = made && MakePrivateFolder(folder_.get(), absl::StrCat(name, part));
+  }
+  if (made) return ScratchFolders{path + "-home", path + "-tmp", path + "-cache", path_};
   const absl::Status failed =
-      MakeErrnoError(errno, absl::StrFormat("cannot make the private folders in %s", path));
-  (void)RemoveTree(folder_.get(), name);
+      MakeErrnoError(errno, absl::StrFormat("cannot make the private folders in %s", path_));
+  (void)RemoveFoldersLocked(name);
   return failed;
 }
 
 absl::Status ScratchFolder::RemoveExecutorFolders(const std::string& name) {
   const std::lock_guard lock(mutex_);
   if (removed_) return absl::OkStatus();
-  return RemoveTree(folder_.get(), name);
+  return RemoveFoldersLocked(name);
+}
+
+absl::Status ScratchFolder::RemoveFoldersLocked(const std::string& name) {
+  absl::Status status;
+  for (const char* part : kExecutorFolders) {
+    status.Update(RemoveTree(folder_.get(), absl::StrCat(name, part)));
+  }
+  return status;
 }
 
 void ScratchFolder::RemoveAbandoned() {

@@ -39,7 +39,7 @@ class ScratchFolder {
   [[nodiscard]] int root() const { return root_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  // New private folders for one executor, below a folder `name`.
+  // New private folders for one executor, whose names start with `name`.
   [[nodiscard]] absl::StatusOr<ScratchFolders> MakeExecutorFolders(const std::string& name);
   [[nodiscard]] absl::Status RemoveExecutorFolders(const std::string& name);
 
@@ -51,6 +51,8 @@ class ScratchFolder {
   [[nodiscard]] absl::Status Remove();
 
  private:
+  [[nodiscard]] absl::Status RemoveFoldersLocked(const std::string& name);
+
   ScratchFolder(UniqueFd root, UniqueFd folder, UniqueFd lock, const std::string& root_path,
                 std::string name);
 

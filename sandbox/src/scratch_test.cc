@@ -175,7 +175,7 @@ std::string AbandonedSet(const std::string& root) {
 TEST_CASE("what a killed process left is removed by the next one, what a living one has is not") {
   const TemporaryFolder root;
   const std::string abandoned = AbandonedSet(root.path());
-  Write(abandoned + "/1/home/file");
+  Write(abandoned + "/1-home/file");
   fs::create_directory(root / "cordon-set-is-somebody's-file.d");
   const std::unique_ptr<ScratchFolder> first = Made(root.path());
   CHECK_FALSE(fs::exists(abandoned));

@@ -184,7 +184,9 @@ class OpenSession : public Session {
     auto gate = Gate::Create(std::move(gate_options));
     if (!gate.ok()) return gate.status();
     gate_ = *std::move(gate);
-    admission_ = egress_->DecideWith(*gate_, gate_->MakeEgressGate({}));
+    // It has a thread of its own.
+    const bool decides = egress_->proxy()->HasAuthorizer();
+    admission_ = egress_->DecideWith(*gate_, decides ? gate_->MakeEgressGate({}) : nullptr);
     return absl::OkStatus();
   }
 
