@@ -58,12 +58,15 @@ class Remembering {
         CompileView(profile_, profile_.paths(), fixture_.scratch(), kLandlockAbi, tier_);
     REQUIRE(view.ok() == fresh.ok());
     if (!view.ok()) return;
+    last_ = *view;
     REQUIRE((*view)->ops == fresh->ops);
     REQUIRE((*view)->landlock_rules == fresh->landlock_rules);
     REQUIRE((*view)->absent == fresh->absent);
     REQUIRE((*view)->entries == fresh->entries);
     REQUIRE(*(*view)->found == *fresh->found);
   }
+  // As after a command that began before the last change.
+  void EndWithoutView() { (void)compiler_.ChangedProtected(*last_); }
   // As after each command.
   void EndCommand() {
     const auto view = compiler_.Compile();
@@ -84,6 +87,7 @@ class Remembering {
   const Tier tier_;
   const Profile profile_;
   ViewCompiler compiler_;
+  std::shared_ptr<const CompiledView> last_;
 };
 
 // Sockets of other programs count by their last component.
@@ -332,6 +336,41 @@ TEST_CASE("what a command made under absent names is removed, however long they 
     CHECK(std::count(changed.begin(), changed.end(), deep) == 1);
     fs::permissions(fixture.workspace + "/f0/.git", fs::perms::owner_all);
     CHECK_FALSE(fs::exists(deep));
+  }
+}
+
+TEST_CASE("what one command made is removed though the next one's view was made beside it",
+          "[view]") {
+  ViewFixture fixture;
+  const Profile profile = fixture.MakeProfile(ConfigOf(fixture));
+  ViewCompiler compiler(profile, fixture.scratch(), kLandlockAbi);
+  const std::string name = fixture.workspace + "/.envrc";
+  const auto first = compiler.Compile();
+  REQUIRE(first.ok());
+  std::ofstream{name};
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(compiler.Compile().ok());
+    LetAge();
+  }
+  CHECK(compiler.ChangedProtected(**first) == std::vector{name});
+  CHECK_FALSE(fs::exists(name));
+}
+
+TEST_CASE("another name of a protected file shows, also if it was there when a command ended",
+          "[view]") {
+  for (const bool ends_before : {false, true}) {
+    ViewFixture fixture;
+    fs::create_directories(fixture.workspace + "/f0/.git/objects");
+    fs::create_directories(fixture.workspace + "/f1");
+    std::ofstream(fixture.workspace + "/f0/.git/config") << "[core]\n";
+    Remembering remembering(fixture, ConfigOf(fixture));
+    for (int i = 0; i < 3; ++i) {
+      remembering.Check();
+      LetAge();
+    }
+    fs::create_hard_link(fixture.workspace + "/f0/.git/config", fixture.workspace + "/f1/other");
+    if (ends_before) remembering.EndWithoutView();
+    remembering.Check();
   }
 }
 
