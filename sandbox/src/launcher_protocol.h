@@ -45,8 +45,9 @@ struct LauncherRequest {
   std::uint32_t plan_id = 0;
   std::uint32_t inline_bytes = 0;
   std::uint32_t flags = 0;
-  // kSpawn, kPrepare: one more than the id of a plan with the same view, whose template is used if
-  // it is there already, and is made if not; 0: none. The size stays a multiple of 8.
+  // kSpawn, kPrepare: one more than the id of a plan with the same view or rules, whose template or
+  // ruleset is used if it is there already, and is made if not; 0: none. The size stays a multiple
+  // of 8.
   std::uint32_t template_plan = 0;
   std::uint32_t run_id = 0;  // Of a command, never 0; may come again after 2^32.
 };

@@ -46,7 +46,7 @@ struct LandlockRule {
   std::string path;
   std::uint64_t access = 0;
   bool optional = false;
-  std::uint64_t device = 0;  // Refuse (ESTALE) when the path is another object; 0: any.
+  std::uint64_t device = 0;  // Refuse (ESTALE) when the path is another object; both 0: any.
   std::uint64_t inode = 0;
 
   friend bool operator==(const LandlockRule&, const LandlockRule&) = default;

@@ -76,7 +76,7 @@ void PlanCompiler::ReplaceReadyLocked(SandboxPlan plan) {
   // What commands still hold of it makes no more.
   if (own_.ready != nullptr) own_.ready->Close();
   own_.ready.reset();
-  if (!plan.confined || !plan.namespaces || closed_) return;
+  if (!plan.confined || closed_) return;
   own_.ready = std::make_shared<ReadySandboxes>(launcher_, std::move(plan), inputs_.ready_sandboxes,
                                                 inputs_.cgroups);
 }

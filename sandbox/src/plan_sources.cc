@@ -33,8 +33,24 @@ std::string HostPathOf(std::string_view target, const std::vector<ViewOp>& befor
 
 }  // namespace
 
-PlanSources::PlanSources(std::vector<ViewOp>& ops)
+PlanSources::PlanSources(SandboxPlan& plan)
     : mounts_(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {
+  if (plan.namespaces) {
+    NoteView(plan.view);
+  } else {
+    NoteRules(plan.landlock_rules);
+  }
+}
+
+void PlanSources::NoteRules(std::vector<LandlockRule>& rules) {
+  for (LandlockRule& rule : rules) {
+    const DirectoryStamp identity = Note(rule.path);
+    rule.device = identity.device;
+    rule.inode = identity.inode;
+  }
+}
+
+void PlanSources::NoteView(std::vector<ViewOp>& ops) {
   std::vector<ViewOp> before;
   for (ViewOp& op : ops) {
     std::string path;

@@ -1,5 +1,6 @@
-// The objects of the host that a view's mounts are made of. A sandbox that was made ahead may only
-// be used while the same paths still lead to the same objects.
+// The objects of the host that a view's mounts are made of, or, where there is no view, that
+// Landlock's rules are about. A sandbox that was made ahead may only be used while the same paths
+// still lead to the same objects.
 
 #ifndef CORDON_SANDBOX_SRC_PLAN_SOURCES_H_
 #define CORDON_SANDBOX_SRC_PLAN_SOURCES_H_
@@ -19,9 +20,10 @@ namespace cordon::internal {
 // For one thread at a time.
 class PlanSources {
  public:
-  // Looks at the objects that `ops` mount, cover or pin, and writes their identities into `ops`: a
-  // view made of those has these very objects, or fails (ESTALE).
-  explicit PlanSources(std::vector<ViewOp>& ops);
+  // Looks at the objects that the plan mounts, covers or pins or, without namespaces, gives rights
+  // for, and writes their identities into it: a sandbox made of it has these very objects, or fails
+  // (ESTALE). What is not there must not be there then either.
+  explicit PlanSources(SandboxPlan& plan);
 
   // Whether every path still leads to the object that it led to, and nothing was mounted or
   // unmounted on the host. Asks for the folders that the objects are in, and for an object itself
@@ -42,6 +44,8 @@ class PlanSources {
     std::vector<Object> objects;
   };
 
+  void NoteView(std::vector<ViewOp>& ops);
+  void NoteRules(std::vector<LandlockRule>& rules);
   [[nodiscard]] static DirectoryStamp IdentityOf(const std::string& path);
   DirectoryStamp Note(const std::string& path);
   [[nodiscard]] bool FolderHolds(const std::string& path, Folder& folder) const;

@@ -187,7 +187,7 @@ std::shared_ptr<const RegisteredPlan> ReadySandboxes::TemplatePlan() {
 
 absl::Status ReadySandboxes::PinLocked() {
   SandboxPlan plan = plan_;
-  sources_.emplace(plan.view);
+  sources_.emplace(plan);
   absl::StatusOr<std::shared_ptr<const RegisteredPlan>> pinned =
       RegisteredPlan::Create(launcher_, plan);
   if (!pinned.ok()) return pinned.status();

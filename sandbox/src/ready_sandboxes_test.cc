@@ -118,7 +118,7 @@ TEST_CASE("a ready sandbox never shows what a path led to only while it was made
   fs::create_directory(folder / "other");
   SandboxPlan plan = SystemPlan();
   plan.view.push_back(Bind(folder / "shown", false));
-  PlanSources sources(plan.view);
+  PlanSources sources(plan);
   fs::rename(folder / "shown", folder / "away");
   fs::rename(folder / "other", folder / "shown");
   const Ran ran = Run(plan, "true");
@@ -141,7 +141,7 @@ TEST_CASE("what was checked for a command just now is not asked for again, and n
                           std::make_shared<const std::set<std::string>>(std::set{path})};
   };
   const auto holds_later = [&](const CheckedFolders& first, const CheckedFolders& second) {
-    PlanSources sources(plan.view);
+    PlanSources sources(plan);
     CHECK(sources.StillHold(first));
     fs::rename(folder / "shown", folder / "away");
     const bool holds = sources.StillHold(second);

@@ -35,11 +35,12 @@ enum class Step : std::uint8_t {
 };
 
 // What the launcher says about one spawn, on the spawn's own channel (SOCK_SEQPACKET), in this
-// order: kReady (only from a sandbox that was begun without a command; the pidfd of its pid 1 is
-// attached); for a command with a terminal, kTerminal; for a plan that observes, kObserved or
-// kUnobserved; kStarted or kFailed; after kStarted exactly one kEnded. End of file without kEnded
-// means that the tree was killed from outside. What proves the tree's end is the end of the first
-// process, which outlives the others; and before that a kEnded with `nothing_left`.
+// order: kReady (only from a sandbox that was begun without a command; the pidfd of its first
+// process is attached); for a command with a terminal, kTerminal; for a plan that observes,
+// kObserved or kUnobserved, which a sandbox that waits says before it has its command; kStarted or
+// kFailed; after kStarted exactly one kEnded. End of file without kEnded means that the tree was
+// killed from outside. What proves the tree's end is the end of the first process, which outlives
+// the others; and before that a kEnded with `nothing_left`.
 struct SpawnEvent {
   enum class Kind : std::uint8_t {
     kStarted,

@@ -36,8 +36,10 @@ constexpr int kChannel = 3;
 constexpr int kListener = 4;
 constexpr int kAbove = 32;
 
-bool IsObserved(const Spawn& spawn) {
-  return spawn.plan.header->confined != 0 && spawn.plan.header->observer.size != 0;
+// Whether a listener is still to be handed over.
+bool IsToBeObserved(const Spawn& spawn) {
+  return spawn.plan.header->confined != 0 && spawn.plan.header->observer.size != 0 &&
+         !spawn.listener_is_given;
 }
 
 // Its listener is not below `lowest`. Returns an errno where the command must not run without it.
@@ -53,7 +55,7 @@ int MoveDescriptors(Start& start) {
   for (int i = 0; i < 3; ++i) {
     if (const int error = MakeDescriptor(spawn.standard[i], i)) return error;
   }
-  if (!IsObserved(spawn)) {
+  if (!IsToBeObserved(spawn)) {
     CloseFrom(3);
     return 0;
   }
@@ -70,9 +72,9 @@ int MoveDescriptors(Start& start) {
 }
 
 // What the host does not get it need not see, unless the listener is a part of the confinement.
-int HandOverListener(Start& start) {
+int HandOverListener(Start& start, int channel) {
   const Spawn& spawn = *start.spawn;
-  if (!IsObserved(spawn)) return 0;
+  if (!IsToBeObserved(spawn)) return 0;
   if (spawn.plan.header->observes_early == 0) {
     if (const int error = EnterObservationAt(kListener, start)) return error;
   }
@@ -80,7 +82,7 @@ int HandOverListener(Start& start) {
   event.kind = start.listener >= 0 ? internal::SpawnEvent::Kind::kObserved
                                    : internal::SpawnEvent::Kind::kUnobserved;
   event.error_number = ErrorOf(start.listener);
-  return Send(kChannel, &event, sizeof(event), static_cast<int>(start.listener));
+  return Send(channel, &event, sizeof(event), static_cast<int>(start.listener));
 }
 
 int EnterSession(const Command& command) {
@@ -103,12 +105,12 @@ Outcome Confine(Start& start) {
     if (const int error = DropBoundingSet(must)) return At(Step::kCapabilities, error);
     if (Outcome o = GiveUpPrivileges(spawn); !o.ok()) return o;
     if (const int error = EnterSeccomp(spawn.plan)) return At(Step::kSeccomp, error);
-    if (IsObserved(spawn) && spawn.plan.header->observes_early != 0) {
+    if (IsToBeObserved(spawn) && spawn.plan.header->observes_early != 0) {
       if (const int error = EnterObservationAt(kAbove, start)) return At(Step::kSeccomp, error);
     }
   }
   AwaitCaller(start, start.in_view);
-  return confined ? EnterLandlock(spawn.plan, spawn.command) : Outcome();
+  return confined ? EnterLandlock(spawn.plan, spawn.command, spawn.ruleset) : Outcome();
 }
 
 Outcome BecomeCommand(Start& start) {
@@ -123,8 +125,20 @@ Outcome BecomeCommand(Start& start) {
   if (const int error = SetLimits(spawn.plan)) return At(Step::kLimits, error);
   UnblockAllSignals();
   AwaitCaller(start, start.finished);
-  if (const int error = HandOverListener(start)) return At(Step::kSeccomp, error);
+  if (const int error = HandOverListener(start, kChannel)) return At(Step::kSeccomp, error);
   return At(Step::kExec, Execute(spawn.command));
+}
+
+// Nothing that it does until the command has come is observed, and what it does then is answered as
+// the command's calls are.
+Outcome WaitForCommand(Start& start) {
+  Spawn* spawn = start.spawn;
+  if (const int error = ReportReady(spawn)) return At(Step::kInit, error);
+  if (const int error = HandOverListener(start, spawn->channel)) return At(Step::kSeccomp, error);
+  if (start.listener >= 0) Call(__NR_close, start.listener);
+  start.listener = -ENOSYS;
+  spawn->listener_is_given = true;
+  return AwaitCommand(spawn);
 }
 
 void RunChild(void* argument) {
@@ -132,7 +146,7 @@ void RunChild(void* argument) {
   Outcome outcome = Confine(start);
   if (outcome.ok() && start.spawn->command.header == nullptr) {
     AwaitCaller(start, start.finished);
-    outcome = AwaitCommand(start.spawn);
+    outcome = WaitForCommand(start);
   }
   start.result.started_microseconds = NowMicroseconds();
   start.result.outcome = outcome;

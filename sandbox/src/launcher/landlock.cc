@@ -1,5 +1,7 @@
 #include "launcher/landlock.h"
 
+#include <asm/statfs.h>
+
 #include "landlock_abi.h"
 #include "launcher/mount.h"
 #include "launcher/status.h"
@@ -13,23 +15,41 @@ bool IsObject(int place, const wire::LandlockRuleRecord& rule) {
          status.stx_ino == rule.inode;
 }
 
-int AddRule(int ruleset, const char* path, const wire::LandlockRuleRecord& record) {
+bool RenewsInodes(int place) {
+  constexpr long kProc = 0x9fa0;         // PROC_SUPER_MAGIC
+  constexpr long kOverlay = 0x794c7630;  // OVERLAYFS_SUPER_MAGIC, for files with several names.
+  struct statfs status;
+  if (ErrorOf(Call(__NR_fstatfs, place, &status)) != 0) return true;
+  return status.f_type == kProc || (status.f_type == kOverlay && !IsFolder(place));
+}
+
+int Hold(Fd place, HeldObjects* held) {
+  if (held == nullptr || !RenewsInodes(place.get())) return 0;
+  if (held->count == HeldObjects::kMost) return E2BIG;
+  held->all[held->count++] = static_cast<Fd&&>(place);
+  return 0;
+}
+
+int AddRule(int ruleset, const char* path, const wire::LandlockRuleRecord& record,
+            HeldObjects* held) {
   std::uint64_t access = record.access;
-  const Fd place = OpenHost(path);
+  Fd place = OpenHost(path);
   if (!place.ok()) return place.error();
-  if (record.inode != 0 && !IsObject(place.get(), record)) return ESTALE;
+  const bool is_pinned = record.device != 0 || record.inode != 0;
+  if (is_pinned && !IsObject(place.get(), record)) return ESTALE;
   if (!IsFolder(place.get())) access &= internal::kLandlockFileRights;
   if (access == 0) return 0;
   const internal::LandlockPathRule rule = {access, place.get()};
-  return ErrorOf(
-      Call(__NR_landlock_add_rule, ruleset, internal::kLandlockRulePathBeneath, &rule, 0));
+  const int error =
+      ErrorOf(Call(__NR_landlock_add_rule, ruleset, internal::kLandlockRulePathBeneath, &rule, 0));
+  return error != 0 ? error : Hold(static_cast<Fd&&>(place), held);
 }
 
-Outcome AddRules(int ruleset, const Block& block, wire::List list) {
+Outcome AddRules(int ruleset, const Block& block, wire::List list, HeldObjects* held) {
   const auto* rules = block.Records<wire::LandlockRuleRecord>(list);
   for (std::uint32_t i = 0; i < list.count; ++i) {
     const char* path = block.Text(rules[i].path);
-    const int error = AddRule(ruleset, path, rules[i]);
+    const int error = AddRule(ruleset, path, rules[i], held);
     const bool vanished = error == ENOENT || error == ENOTDIR || error == ELOOP || error == EACCES;
     const bool skipped = rules[i].optional != 0 && vanished;
     if (error != 0 && !skipped) return At(Step::kLandlock, error, path);
@@ -37,21 +57,37 @@ Outcome AddRules(int ruleset, const Block& block, wire::List list) {
   return {};
 }
 
-}  // namespace
-
-Outcome EnterLandlock(const Plan& plan, const Command& command) {
-  const wire::PlanHeader& header = *plan.header;
-  if (header.landlock_handled_fs == 0 && header.landlock_scoped == 0) return {};
+Fd NewRuleset(const wire::PlanHeader& header) {
   const internal::LandlockRulesetAttributes attributes = {
       header.landlock_handled_fs, header.landlock_handled_net, header.landlock_scoped};
-  const Fd ruleset(Call(__NR_landlock_create_ruleset, &attributes, sizeof(attributes), 0));
-  if (!ruleset.ok()) return At(Step::kLandlock, ruleset.error());
-  if (Outcome o = AddRules(ruleset.get(), plan, header.landlock_rules); !o.ok()) return o;
-  if (command.header != nullptr) {
-    const wire::List extra = command.header->extra_landlock_rules;
-    if (Outcome o = AddRules(ruleset.get(), command, extra); !o.ok()) return o;
+  return Fd(Call(__NR_landlock_create_ruleset, &attributes, sizeof(attributes), 0));
+}
+
+bool HasOwnRules(const Command& command) {
+  return command.header != nullptr && command.header->extra_landlock_rules.count != 0;
+}
+
+}  // namespace
+
+Outcome MakeRuleset(const Plan& plan, HeldObjects* held, Fd* ruleset) {
+  *ruleset = NewRuleset(*plan.header);
+  if (!ruleset->ok()) return At(Step::kLandlock, ruleset->error());
+  return AddRules(ruleset->get(), plan, plan.header->landlock_rules, held);
+}
+
+Outcome EnterLandlock(const Plan& plan, const Command& command, int ruleset) {
+  const wire::PlanHeader& header = *plan.header;
+  if (header.landlock_handled_fs == 0 && header.landlock_scoped == 0) return {};
+  Fd own;
+  if (ruleset < 0 || HasOwnRules(command)) {
+    if (Outcome o = MakeRuleset(plan, nullptr, &own); !o.ok()) return o;
+    ruleset = own.get();
   }
-  return At(Step::kLandlock, ErrorOf(Call(__NR_landlock_restrict_self, ruleset.get(), 0)));
+  if (HasOwnRules(command)) {
+    const wire::List extra = command.header->extra_landlock_rules;
+    if (Outcome o = AddRules(ruleset, command, extra, nullptr); !o.ok()) return o;
+  }
+  return At(Step::kLandlock, ErrorOf(Call(__NR_landlock_restrict_self, ruleset, 0)));
 }
 
 }  // namespace cordon::launcher

@@ -14,6 +14,7 @@
 #include "launcher/plan_reader.h"
 #include "launcher/process_limit.h"
 #include "launcher/process_state.h"
+#include "launcher/rulesets.h"
 #include "launcher/spawn.h"
 #include "launcher/supervisor.h"
 #include "launcher/sweep.h"
@@ -92,7 +93,7 @@ class Launcher {
       const bool wants_networks = templates_.WantNetworks();
       __kernel_timespec pause = {ViewTemplates::kIdleSeconds, 0};
       if (wants_networks) pause = kBusy;
-      const bool has_work = wants_networks || !templates_.empty();
+      const bool has_work = wants_networks || !templates_.empty() || !rulesets_.empty();
       const long ready = Call(__NR_ppoll, entries, 2, has_work ? &pause : nullptr, nullptr, 0);
       if (ready > 0) return entries[1].revents == 0;
       if (ready != 0) continue;
@@ -100,6 +101,7 @@ class Launcher {
         templates_.MakeNetworks();
       } else {
         templates_.ForgetIdle();
+        rulesets_.ForgetIdle();
       }
     }
   }
@@ -227,6 +229,7 @@ class Launcher {
     Unmap(plans[id]);
     plans[id] = {};
     templates_.Forget(id);
+    rulesets_.Forget(id);
     return {};
   }
 
@@ -314,6 +317,7 @@ class Launcher {
   Fd BeginFromTemplateOrNot(const Spawn& spawn) {
     const std::uint32_t id = message.request.template_plan - 1;
     if (message.request.template_plan == 0 || !KnowsPlan(id)) return Begin(spawn);
+    if (spawn.plan.header->namespaces == 0) return BeginWithRuleset(spawn, id);
     // What a command adds to its view is the host's.
     const wire::CommandHeader* command = spawn.command.header;
     if (command != nullptr && command->extra_view.count != 0) return Begin(spawn);
@@ -331,6 +335,13 @@ class Launcher {
     if (pidfd.ok()) return pidfd;
     templates_.Fail(*from_template.view);
     return Begin(spawn);
+  }
+
+  Fd BeginWithRuleset(const Spawn& spawn, std::uint32_t id) {
+    Spawn restricted = spawn;
+    restricted.plan = Plan(plans[id].start);
+    restricted.ruleset = rulesets_.For(id, restricted.plan);
+    return Begin(restricted.ruleset >= 0 ? restricted : spawn);
   }
 
   [[nodiscard]] Spawn NewSpawn(int channel) const {
@@ -352,6 +363,7 @@ class Launcher {
   Running running_[kMaxRunning];
   Identity identity_;
   ViewTemplates templates_{identity_, self_};
+  Rulesets rulesets_{self_};
   unsigned file_mode_mask_ = 022;
   Fd self_;
   Fd own_parent_;

@@ -16,9 +16,7 @@ using internal::SpawnCommand;
 using internal::SpawnEvent;
 
 // Above what will be received, and what the command's own descriptors will be.
-constexpr int kChannel = 16;
-constexpr int kLauncher = 17;
-constexpr int kCpuTime = 18;
+constexpr int kFirstKept = 16;
 constexpr int kAbove = 32;
 
 struct Message {
@@ -29,16 +27,9 @@ struct Message {
 // What is not used of it costs no memory.
 alignas(8) Message message;
 
-int ReportReady() {
-  const Fd self(Call(__NR_pidfd_open, 1, 0));  // The first process.
-  SpawnEvent event;
-  event.kind = SpawnEvent::Kind::kReady;
-  return self.ok() ? Send(kChannel, &event, sizeof(event), self.get()) : self.error();
-}
-
 // False when none can come any more, or none came in time.
-bool WaitForMessage() {
-  pollfd entries[] = {{kChannel, POLLIN, 0}, {kLauncher, POLLIN, 0}};
+bool WaitForMessage(const Spawn& spawn) {
+  pollfd entries[] = {{spawn.channel, POLLIN, 0}, {spawn.launcher, POLLIN, 0}};
   constexpr __kernel_timespec kPatience = {internal::kReadySandboxSeconds, 0};
   __kernel_timespec left = kPatience;  // ppoll(2) counts it down.
   long ready;
@@ -62,27 +53,41 @@ Mapping BlockOf(const Received& received) {
 }  // namespace
 
 void HoldOnlyWhatWaitingNeeds(Spawn* spawn) {
-  const long channel = Call(__NR_fcntl, spawn->channel, F_DUPFD, kAbove);
-  const long launcher = Call(__NR_fcntl, spawn->launcher, F_DUPFD, kAbove);
-  const bool held = channel >= 0 && launcher >= 0 &&
-                    MakeDescriptor(static_cast<int>(channel), kChannel) == 0 &&
-                    MakeDescriptor(static_cast<int>(launcher), kLauncher) == 0;
-  if (!held) Exit(1);
-  if (spawn->cpu_time >= 0) {
-    const long cpu_time = Call(__NR_fcntl, spawn->cpu_time, F_DUPFD, kAbove);
-    if (cpu_time < 0 || MakeDescriptor(static_cast<int>(cpu_time), kCpuTime) != 0) Exit(1);
-    spawn->cpu_time = kCpuTime;
+  spawn->first_process = static_cast<int>(Call(__NR_pidfd_open, Call(__NR_getpid), 0));
+  if (spawn->first_process < 0) Exit(1);
+  int* const kept[] = {&spawn->channel, &spawn->launcher, &spawn->first_process, &spawn->ruleset,
+                       &spawn->cpu_time};
+  // The numbers may be taken by what is moved to them, so by way of high ones.
+  for (int* descriptor : kept) {
+    if (*descriptor < 0) continue;
+    *descriptor = static_cast<int>(Call(__NR_fcntl, *descriptor, F_DUPFD, kAbove));
+    if (*descriptor < 0) Exit(1);
   }
-  Call(__NR_close_range, 3, kChannel - 1, 0);
-  CloseFrom((spawn->cpu_time >= 0 ? kCpuTime : kLauncher) + 1);
-  spawn->channel = kChannel;
-  spawn->launcher = kLauncher;
+  Call(__NR_close_range, 3, kAbove - 1, 0);
+  int next = kFirstKept;
+  for (int* descriptor : kept) {
+    if (*descriptor < 0) continue;
+    if (MakeDescriptor(*descriptor, next) != 0) Exit(1);
+    *descriptor = next++;
+  }
+  CloseFrom(kAbove);
+}
+
+int ReportReady(Spawn* spawn) {
+  SpawnEvent event;
+  event.kind = SpawnEvent::Kind::kReady;
+  const int error = Send(spawn->channel, &event, sizeof(event), spawn->first_process);
+  int* const used[] = {&spawn->first_process, &spawn->ruleset};
+  for (int* descriptor : used) {
+    if (*descriptor >= 0) Call(__NR_close, *descriptor);
+    *descriptor = -1;
+  }
+  return error;
 }
 
 Outcome AwaitCommand(Spawn* spawn) {
-  if (const int error = ReportReady()) return At(Step::kInit, error);
-  if (!WaitForMessage()) return At(Step::kInit, ECANCELED);
-  Received received = Receive(kChannel, &message, sizeof(message));
+  if (!WaitForMessage(*spawn)) return At(Step::kInit, ECANCELED);
+  Received received = Receive(spawn->channel, &message, sizeof(message));
   if (received.size <= 0) return At(Step::kInit, ECANCELED);
   const Mapping block = BlockOf(received);
   if (block.start == nullptr || !IsCommand(block.start, block.size)) {

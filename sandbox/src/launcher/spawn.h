@@ -19,6 +19,9 @@ struct Spawn {
   int spare_network = -1;              // which may be this one, of the template's.
   const ViewTemplate* view = nullptr;  // Of the plan and the network, to start from.
   int view_copy = -1;                  // Of its tree, once it was entered.
+  int ruleset = -1;                    // Landlock's, of the plan, where that has been made.
+  int first_process = -1;              // Its pidfd, in a sandbox that waits for its command.
+  bool listener_is_given = false;      // Of its calls, to the host, while it waits.
   int cgroup = -1;                     // The cgroup to start in; else this program's.
   int cpu_time = -1;                   // cpu.stat of that cgroup, in the first process.
   int launcher = -1;                   // pidfd of this program.
