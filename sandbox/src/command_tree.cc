@@ -106,18 +106,26 @@ std::optional<HeldProcess> HoldProcess(pid_t id) {
 
 void CommandTree::Begin(int first_process) {
   supervisor_.Reset(fcntl(first_process, F_DUPFD_CLOEXEC, 0));
-  const std::string place = absl::StrCat("/proc/self/fdinfo/", first_process);
+}
+
+const CommandTree::Supervisor& CommandTree::Known() const {
+  std::call_once(looked_, [this] { known_ = Look(); });
+  return known_;
+}
+
+// The number is that of the process behind the pidfd, or -1 when that has ended (pidfd_open(2)). It
+// is given to no other before that, so what was held by it is the supervisor if that still runs.
+CommandTree::Supervisor CommandTree::Look() const {
+  const std::string place = absl::StrCat("/proc/self/fdinfo/", supervisor_.get());
   const UniqueFd file(open(place.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 512> text;
   const ssize_t size = read(file.get(), text.data(), text.size());
-  if (size <= 0) return;
-  supervisor_id_ = NumberOf({text.data(), static_cast<std::size_t>(size)}, "Pid").value_or(0);
-  const std::optional<HeldProcess> supervisor = HoldProcess(supervisor_id_);
-  if (!supervisor.has_value() || HasEnded()) {
-    supervisor_id_ = 0;
-  } else if (supervisor->status.filters >= 0) {
-    filters_ = supervisor->status.filters + kOwnFilters;
-  }
+  if (size <= 0) return {};
+  const pid_t id = NumberOf({text.data(), static_cast<std::size_t>(size)}, "Pid").value_or(0);
+  const std::optional<HeldProcess> supervisor = HoldProcess(id);
+  if (!supervisor.has_value() || HasEnded()) return {};
+  const int filters = supervisor->status.filters;
+  return {id, filters >= 0 ? filters + kOwnFilters : -1};
 }
 
 bool CommandTree::HasEnded() const {
@@ -128,12 +136,13 @@ bool CommandTree::HasEnded() const {
 // Each ancestor is held before its child is asked again who the parent is: an answer that has not
 // changed was about the one that is held, since the child of a parent that ends gets another one.
 Kinship CommandTree::KinshipOf(const HeldProcess& process, const HeldProcess& caller) const {
-  if (supervisor_id_ <= 0 || process.status.process == supervisor_id_) return Kinship::kStranger;
+  const pid_t supervisor = Known().id;
+  if (supervisor <= 0 || process.status.process == supervisor) return Kinship::kStranger;
   if (process.status.process == caller.status.process) return Kinship::kSelf;
   std::vector<HeldProcess> above;
   bool is_below = false;
   pid_t parent = process.status.parent;
-  for (; parent != supervisor_id_; parent = above.back().status.parent) {
+  for (; parent != supervisor; parent = above.back().status.parent) {
     is_below = is_below || parent == caller.status.process;
     if (parent <= 1 || above.size() == kMaxDepth) return Kinship::kStranger;
     std::optional<HeldProcess> next = HoldProcess(parent);
@@ -159,9 +168,10 @@ bool CommandTree::CanBeListed() {
 
 template <typename Visit>
 void CommandTree::Walk(Visit visit) const {
-  if (supervisor_id_ <= 0 || HasEnded()) return;
+  const pid_t supervisor = Known().id;
+  if (supervisor <= 0 || HasEnded()) return;
   std::vector<pid_t> left;
-  AddChildren(supervisor_id_, supervisor_id_, left);
+  AddChildren(supervisor, supervisor, left);
   for (std::size_t seen = 0; !left.empty() && seen < kMaxProcesses; ++seen) {
     const pid_t process = left.back();
     left.pop_back();
@@ -180,12 +190,12 @@ std::vector<pid_t> CommandTree::Processes() const {
 std::optional<std::uint64_t> CommandTree::CountThreads() const {
   std::uint64_t count = 0;
   Walk([&count](pid_t, std::size_t threads) { count += threads; });
-  if (supervisor_id_ <= 0 || HasEnded()) return std::nullopt;
+  if (Known().id <= 0 || HasEnded()) return std::nullopt;
   return count;
 }
 
 bool CommandTree::IsPlain(const HeldProcess& caller) const {
-  return filters_ >= 0 && caller.status.filters == filters_;
+  return Known().filters >= 0 && caller.status.filters == Known().filters;
 }
 
 }  // namespace cordon::internal

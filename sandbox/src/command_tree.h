@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -73,9 +74,18 @@ class CommandTree {
   template <typename Visit>
   void Walk(Visit visit) const;
 
+  struct Supervisor {
+    pid_t id = 0;      // 0: it has ended, or cannot be looked at.
+    int filters = -1;  // What the command was started with; -1: unknown.
+  };
+
+  // Looked at when somebody asks for the first time: few commands make a call about processes.
+  [[nodiscard]] const Supervisor& Known() const;
+  [[nodiscard]] Supervisor Look() const;
+
   UniqueFd supervisor_;
-  pid_t supervisor_id_ = 0;
-  int filters_ = -1;
+  mutable std::once_flag looked_;
+  mutable Supervisor known_;
 };
 
 }  // namespace cordon::internal

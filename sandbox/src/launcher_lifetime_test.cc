@@ -10,11 +10,15 @@
 
 #include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <string>
 
+#include "descriptor_message.h"
+#include "landlock_abi.h"
 #include "launcher.h"
 #include "launcher_start.h"
 #include "sandbox_testing.h"
+#include "seccomp_program.h"
 #include "support/catch.h"
 
 namespace cordon::internal::testing {
@@ -238,6 +242,41 @@ TEST_CASE("unconfined, the supervisor ends what the command leaves behind") {
   SECTION("when the launcher ends") { launcher->Stop(); }
   CHECK(WaitReadable(running.sandbox.pidfd.get()));
   CHECK(ReadAll(running.output.get()).empty());
+}
+
+TEST_CASE("without namespaces nothing of a confined tree is left when its supervisor says so") {
+  if (LandlockScopesOf(QueryLandlockAbi()) == 0) {
+    CORDON_SKIP("landlock", "this kernel has no Landlock with scopes");
+  }
+  const TemporaryFolder folder;
+  SandboxPlan plan;
+  plan.namespaces = false;
+  plan.landlock_handled_fs = LandlockRightsOf(QueryLandlockAbi());
+  plan.landlock_scoped = LandlockScopesOf(QueryLandlockAbi());
+  plan.landlock_rules = {{"/", plan.landlock_handled_fs, false}};
+  plan.seccomp_program = CompileSeccompProgram().value();
+  const auto launcher = StartedLauncherOrFail();
+  const std::string file = folder / "pid";
+  // In a session of its own, and with a parent that has ended.
+  const Running running =
+      Begin(*launcher, plan,
+            "(setsid sh -c 'echo $$ >" + file + ".new; mv " + file + ".new " + file +
+                "; exec sleep 1000' &); until [ -e " + file + " ]; do :; done; echo ready");
+  SpawnEvent event;
+  UniqueFd none;
+  do {
+    REQUIRE(WaitReadable(running.sandbox.channel.get()));
+    REQUIRE(ReceiveMessage(running.sandbox.channel.get(), &event, sizeof(event), &none) ==
+            sizeof(event));
+  } while (event.kind == SpawnEvent::Kind::kStarted);
+  REQUIRE(event.kind == SpawnEvent::Kind::kEnded);
+  CHECK(event.left_running == 1);
+  CHECK(event.nothing_left == 1);
+  pid_t orphan = 0;
+  std::ifstream(file) >> orphan;
+  REQUIRE(orphan > 0);
+  CHECK(kill(orphan, 0) == -1);
+  CHECK(errno == ESRCH);
 }
 
 TEST_CASE("unconfined, the command sees the host but none of its descriptors and signal state") {

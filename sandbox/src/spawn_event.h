@@ -60,8 +60,8 @@ struct SpawnEvent {
   std::uint64_t cpu_microseconds = 0;   // User and system, whole tree.
   std::uint64_t max_rss_bytes = 0;
   std::uint32_t left_running = 0;  // Whether others of the tree still ran when the command ended.
-  // Of a kEnded: pid 1 of a pid namespace has no child any more, and so is alone in it. Its own end
-  // takes longer, since the kernel unmounts the view first, and makes no difference to anybody.
+  // Of a kEnded: the first process, whose child each orphan of the tree becomes, has none any more.
+  // Its own end takes longer (the kernel unmounts a view first), and makes no difference to anybody.
   std::uint32_t nothing_left = 0;
   std::uint32_t reserved = 0;
   char detail[128] = {};

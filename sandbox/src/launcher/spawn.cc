@@ -171,6 +171,7 @@ Fd OpenCpuTime(const Spawn& spawn) {
   supervised.command = started.pid;
   supervised.started_microseconds = started.started_microseconds;
   supervised.is_init = spawn.plan.header->namespaces != 0;
+  supervised.keeps_orphans = spawn.plan.header->confined != 0;
   Supervise(supervised);
 }
 

@@ -173,7 +173,7 @@ class Supervisor {
     wall_microseconds_ = NowMicroseconds() - supervised_.started_microseconds;
     left_running_ = ReapAll();
     const bool is_all = EndTree(kReapMicroseconds, kShortPause);
-    nothing_left_ = is_all && supervised_.is_init;
+    nothing_left_ = is_all && supervised_.keeps_orphans;
     Report(SpawnEvent::Kind::kEnded);
     // A namespace's pid 1 is gone only after all others; elsewhere this process sees to that.
     if (!is_all && !supervised_.is_init) EndTree(kNever, kLongPause);

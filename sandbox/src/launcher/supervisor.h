@@ -18,6 +18,10 @@ struct Supervised {
   std::uint64_t started_microseconds = 0;
   // Whether this is pid 1 of a namespace; else a subreaper, which looks for its descendants.
   bool is_init = true;
+  // Whether who loses its parent in the tree becomes a child of this process whatever it does: pid
+  // 1 of a namespace, or a subreaper of processes that cannot enter the pid namespace of others
+  // (setns(2), which Landlock and the filter refuse). Nothing is left then when it has no child.
+  bool keeps_orphans = true;
   internal::TreeLimits limits;
   int cpu_time = -1;  // cpu.stat of the tree's cgroup, where it has one.
 };
