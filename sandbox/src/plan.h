@@ -85,6 +85,9 @@ struct SandboxPlan {
   // It watches nothing that the set-up itself does after seccomp: is entered beside that program,
   // and not last.
   bool observes_early = false;
+  // It watches what the last steps of the set-up do, which nobody can look into: is entered right
+  // before the command is executed, also where that was waited for.
+  bool observes_last = false;
   std::vector<ResourceLimit> limits;
   // How many threads the command's tree may have, as a limit of its pid namespace, which must be
   // known to keep one (`Launcher::CheckProcessLimit`); 0: none. With namespaces only.

@@ -136,6 +136,7 @@ SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
   plan.observer_program = inputs_.observer_program;
   plan.must_observe = inputs_.mediates;
   plan.observes_early = !inputs_.mediates && !inputs_.lists_paths;
+  plan.observes_last = inputs_.lists_paths;
   plan.limits = inputs_.limits.limits;
   plan.process_limit = inputs_.limits.process_limit;
   plan.watched = inputs_.limits.watched;

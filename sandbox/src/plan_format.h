@@ -66,7 +66,8 @@ struct PlanHeader {
   std::uint8_t must_observe = 0;
   Text host_name = 0;
   std::uint8_t observes_early = 0;
-  std::uint8_t reserved[7] = {};
+  std::uint8_t observes_last = 0;
+  std::uint8_t reserved[6] = {};
   List view;            // ViewOpRecord
   List landlock_rules;  // LandlockRuleRecord
   List limits;          // LimitRecord

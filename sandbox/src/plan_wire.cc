@@ -116,6 +116,7 @@ absl::StatusOr<std::string> EncodePlan(const SandboxPlan& plan) {
   header.host_network = plan.host_network;
   header.must_observe = plan.must_observe;
   header.observes_early = plan.observes_early;
+  header.observes_last = plan.observes_last;
   header.host_name = writer.Add(plan.host_name);
   header.view = AddView(writer, plan.view);
   header.landlock_rules = AddRules(writer, plan.landlock_rules);

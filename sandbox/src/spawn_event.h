@@ -37,7 +37,8 @@ enum class Step : std::uint8_t {
 // What the launcher says about one spawn, on the spawn's own channel (SOCK_SEQPACKET), in this
 // order: kReady (only from a sandbox that was begun without a command; the pidfd of its first
 // process is attached); for a command with a terminal, kTerminal; for a plan that observes,
-// kObserved or kUnobserved, which a sandbox that waits says before it has its command; kStarted or
+// kObserved or kUnobserved, which a sandbox that waits says before it has its command (unless it
+// `observes_last`); kStarted or
 // kFailed; after kStarted exactly one kEnded. End of file without kEnded means that the tree was
 // killed from outside. What proves the tree's end is the end of the first process, which outlives
 // the others; and before that a kEnded with `nothing_left`.
@@ -61,7 +62,8 @@ struct SpawnEvent {
   std::uint64_t max_rss_bytes = 0;
   std::uint32_t left_running = 0;  // Whether others of the tree still ran when the command ended.
   // Of a kEnded: the first process, whose child each orphan of the tree becomes, has none any more.
-  // Its own end takes longer (the kernel unmounts a view first), and makes no difference to anybody.
+  // Its own end takes longer (the kernel unmounts a view first), and makes no difference to
+  // anybody.
   std::uint32_t nothing_left = 0;
   std::uint32_t reserved = 0;
   char detail[128] = {};

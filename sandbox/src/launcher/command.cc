@@ -134,6 +134,7 @@ Outcome BecomeCommand(Start& start) {
 Outcome WaitForCommand(Start& start) {
   Spawn* spawn = start.spawn;
   if (const int error = ReportReady(spawn)) return At(Step::kInit, error);
+  if (spawn->plan.header->observes_last != 0) return AwaitCommand(spawn);
   if (const int error = HandOverListener(start, spawn->channel)) return At(Step::kSeccomp, error);
   if (start.listener >= 0) Call(__NR_close, start.listener);
   start.listener = -ENOSYS;
