@@ -1,6 +1,5 @@
 #include "launcher/rulesets.h"
 
-#include <linux/fcntl.h>
 #include <linux/prctl.h>
 #include <linux/signal.h>
 
@@ -11,9 +10,6 @@ namespace cordon::launcher {
 namespace {
 
 constexpr int kAnswer = 3;
-constexpr int kUnixFamily = 1;           // AF_UNIX
-constexpr int kSequencedPackets = 5;     // SOCK_SEQPACKET
-constexpr int kCloseOnExec = O_CLOEXEC;  // SOCK_CLOEXEC
 
 // What a message of the process that makes a ruleset brings: objects to be held, or, as the last
 // one, the ruleset.
@@ -86,11 +82,8 @@ Rulesets::Slot& Rulesets::Room() {
 
 void Rulesets::Begin(Slot& slot, const Plan& plan) const {
   slot.state = State::kRefused;
-  int ends[2];
-  const int type = kSequencedPackets | kCloseOnExec;
-  if (ErrorOf(Call(__NR_socketpair, kUnixFamily, type, 0, ends)) != 0) return;
-  slot.answer = Fd(ends[0]);
-  const Fd theirs(ends[1]);
+  Fd theirs;
+  if (MakeSocketPair(&slot.answer, &theirs) != 0) return;
   // A place on a file system that does not answer holds up this process alone.
   const long maker = Call(__NR_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (maker == 0) Make(plan, theirs.get());
