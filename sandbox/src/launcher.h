@@ -28,8 +28,8 @@ struct SpawnPlace {
   int network = -1;  // The namespace to start in, for a plan without the host's network (borrowed);
                      // negative: a new one.
   // A plan with the same view or, without one, the same rules, of which the paths lead to the same
-  // objects still: what its sandboxes share is copied or used, or begun to be made for the next ones
-  // (launcher/view_template.h, launcher/rulesets.h).
+  // objects still: what its sandboxes share is copied or used, or begun to be made for the next
+  // ones (launcher/view_template.h, launcher/rulesets.h).
   std::optional<std::uint32_t> template_plan;
   // A cgroup of the tree's own, with nothing in it (borrowed); negative: the launcher's. Not with a
   // template.
