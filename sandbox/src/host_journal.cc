@@ -58,11 +58,11 @@ HostJournal::Caller HostJournal::PresentCaller() {
   return {geteuid(), getegid(), {root.stamp.device, root.stamp.inode, 0, 0}, root.mount};
 }
 
-void HostJournal::Note(LookKind kind, std::string_view path, std::string answer) {
+void HostJournal::Note(LookKind kind, std::string_view path, const std::string& answer) {
   const bool is_list = kind == LookKind::kNames;
   const std::string folder = is_list ? std::string(path) : ParentPath(path);
   Looks& looks = ShowsInFolder(kind, answer) ? folders_[folder].looks : always_;
-  const auto [known, is_new] = looks.try_emplace({kind, std::string(path)}, std::move(answer));
+  const auto [known, is_new] = looks.try_emplace({kind, std::string(path)}, answer);
   if (!is_new && known->second != answer) worthless_ = true;
 }
 

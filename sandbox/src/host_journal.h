@@ -70,7 +70,7 @@ class HostJournal {
   static void NoteUnrepeatable();
 
   // One that was noted before must have had the same answer, or the journal is worth nothing.
-  void Note(LookKind kind, std::string_view path, std::string answer);
+  void Note(LookKind kind, std::string_view path, const std::string& answer);
 
   // Whether every question has the answer that it had, for the same user, and nothing was mounted
   // or unmounted. A name in a folder that keeps times (`KeepsTimes`) is taken to be what it was

@@ -53,7 +53,7 @@ bool ShowsAllOf(std::string_view folder, const std::vector<ViewOp>& ops) {
 std::string PlaceFor(const std::string& path, const std::vector<ViewOp>& ops) {
   const std::string text = LinkAt(path);
   if (text.empty() || !ShowsAllOf("/etc", ops)) return path;
-  const std::string next = NormalizePath(text[0] == '/' ? text : JoinPath("/etc", text));
+  std::string next = NormalizePath(text[0] == '/' ? text : JoinPath("/etc", text));
   if (IsWithin(next, "/run")) return next;  // The view's own, which has just this of the host's.
   const absl::StatusOr<std::string> target = ResolveLinks(path);
   return target.ok() ? *target : next;

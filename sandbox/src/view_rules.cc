@@ -81,7 +81,8 @@ bool IsReached(const std::string& path, const std::string& root,
 }
 
 // Leaves out what a walk of another one gets to.
-std::vector<std::string> Topmost(std::set<std::string> roots, const std::vector<std::string>& above,
+std::vector<std::string> Topmost(const std::set<std::string>& roots,
+                                 const std::vector<std::string>& above,
                                  const std::vector<std::string>& skip) {
   std::vector<std::string> kept = above;
   for (const std::string& root : roots) {
@@ -169,8 +170,8 @@ IndexRequest IndexRequestFor(const PathPolicy& paths, const std::vector<RulePlac
     request.skip.emplace_back(path);
   }
   if (IsPrivatePlace(paths, "/tmp")) request.skip.emplace_back("/tmp");
-  request.roots = Topmost(std::move(roots), {}, request.skip);
-  request.optional_roots = Topmost(std::move(optional_roots), request.roots, request.skip);
+  request.roots = Topmost(roots, {}, request.skip);
+  request.optional_roots = Topmost(optional_roots, request.roots, request.skip);
   return request;
 }
 

@@ -155,7 +155,8 @@ absl::StatusOr<std::string> internal::LinkResolver::Resolve(std::string_view pat
       resolved.erase(std::min(resolved.rfind('/'), resolved.size()));
       continue;
     }
-    std::string next = resolved + "/" + component;
+    std::string next = resolved;
+    next.append("/").append(component);
     if (folders_.contains(next)) {
       resolved = std::move(next);
       continue;

@@ -272,7 +272,7 @@ absl::Status CanonicalizeEnvironment(ProfileConfig& config) {
   SortUnique(config.environment);
   std::map<std::string_view, std::string_view> by_name;
   for (const std::string& entry : config.environment) {
-    if (const absl::Status status = ValidateVariable(entry); !status.ok()) return status;
+    if (absl::Status status = ValidateVariable(entry); !status.ok()) return status;
     if (!by_name.emplace(VariableName(entry), entry).second) {
       return Invalid("environment", absl::StrFormat("\"%s\" is named twice with different values",
                                                     VariableName(entry)));
