@@ -30,14 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Until a folder that changes afterwards gets other times than before.
-void LetAge() {
-  constexpr std::int64_t kLongEnoughNs = 60'000'000;
-  const std::int64_t end = FileClockNanoseconds() + kLongEnoughNs;
-  const auto deadline = std::chrono::steady_clock::now() + testing::kDeadline;
-  while (FileClockNanoseconds() < end && std::chrono::steady_clock::now() < deadline) {
-    (void)poll(nullptr, 0, 5);
-  }
-}
+void LetAge() { testing::LetFileClockPass(60'000'000); }
 
 class Ground {
  public:

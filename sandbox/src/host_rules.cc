@@ -119,7 +119,11 @@ class RuleWriter {
       result_.unseen.push_back(path);
       return;
     }
-    if ((rest & kLandlockReadDir) != 0) result_.unlisted.push_back(path);
+    if ((rest & kLandlockReadDir) != 0) {
+      result_.unlisted.push_back(path);
+    } else if ((rest & kLandlockReadFile) != 0) {
+      result_.unread.push_back(path);
+    }
     if ((rest & kChangesNames) != 0) result_.fixed.push_back(path);
   }
 

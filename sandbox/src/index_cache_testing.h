@@ -40,13 +40,7 @@ inline std::string ReadFile(const std::string& path) {
 }
 
 // Until what was changed before is older than the margin.
-inline void LetAge() {
-  const std::int64_t end = FileClockNanoseconds() + 2 * kShortMarginNs;
-  const auto deadline = std::chrono::steady_clock::now() + testing::kDeadline;
-  while (FileClockNanoseconds() < end && std::chrono::steady_clock::now() < deadline) {
-    (void)poll(nullptr, 0, 5);
-  }
-}
+inline void LetAge() { testing::LetFileClockPass(2 * kShortMarginNs); }
 
 // A workspace with enough folders to be kept, and the cache of the programs that look at it.
 class Ground {

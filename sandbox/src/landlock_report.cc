@@ -237,6 +237,10 @@ std::vector<ReportEntry> HostFileEntries(const HostRules& rules, bool mediates) 
   add("filesystem.read", rules.unlisted,
       ": cannot be listed, and what appears directly in them later cannot be read, since something "
       "below is denied");
+  add("filesystem.read", rules.unread,
+      ": what appears directly in them later cannot be read, also not by the command that makes "
+      "it, "
+      "since something below is denied");
   add("filesystem.read", rules.unseen, ": cannot be listed by this user, so nothing in it is open");
   return entries;
 }

@@ -25,12 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-#define NEEDS_SCOPED_LANDLOCK()                                         \
-  if (LandlockScopesOf(QueryLandlockAbi()) == 0) {                      \
-    CORDON_SKIP("landlock", "this kernel has no Landlock with scopes"); \
-  }                                                                     \
-  static_assert(true)
-
 constexpr std::uint64_t kReadAndExecute = kLandlockReadFile | kLandlockReadDir | kLandlockExecute;
 
 void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }

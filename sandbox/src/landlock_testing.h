@@ -37,4 +37,10 @@ struct OnHostFixture : SandboxFixture {
 
 }  // namespace cordon::internal::testing
 
+#define NEEDS_SCOPED_LANDLOCK()                                         \
+  if (LandlockScopesOf(QueryLandlockAbi()) == 0) {                      \
+    CORDON_SKIP("landlock", "this kernel has no Landlock with scopes"); \
+  }                                                                     \
+  static_assert(true)
+
 #endif  // CORDON_SANDBOX_SRC_LANDLOCK_TESTING_H_

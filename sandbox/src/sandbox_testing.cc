@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cordon/sdk/unique_fd.h"
+#include "directory_reader.h"
 #include "support/catch.h"
 
 namespace cordon::internal::testing {
@@ -32,6 +33,14 @@ ViewOp Op(ViewOp::Kind kind, const std::string& target) {
   op.kind = kind;
   op.target = target;
   return op;
+}
+
+void LetFileClockPass(std::int64_t nanoseconds) {
+  const std::int64_t end = FileClockNanoseconds() + nanoseconds;
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (FileClockNanoseconds() < end && std::chrono::steady_clock::now() < deadline) {
+    (void)poll(nullptr, 0, 5);
+  }
 }
 
 ViewOp Bind(const std::string& path, bool read_only) {

@@ -4,6 +4,7 @@
 #define CORDON_SANDBOX_SRC_SANDBOX_TESTING_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class TemporaryFolder {
  private:
   std::string path_;
 };
+
+// Returns when the clock of files' times has gone on by so much, or after kDeadline.
+void LetFileClockPass(std::int64_t nanoseconds);
 
 [[nodiscard]] ViewOp Bind(const std::string& path, bool read_only);
 [[nodiscard]] ViewOp Op(ViewOp::Kind kind, const std::string& target);

@@ -33,14 +33,7 @@ using namespace std::chrono_literals;
 
 constexpr int kLandlockAbi = 7;
 
-void LetAge() {
-  constexpr std::int64_t kLongEnoughNs = 60'000'000;
-  const std::int64_t end = FileClockNanoseconds() + kLongEnoughNs;
-  const auto deadline = std::chrono::steady_clock::now() + testing::kDeadline;
-  while (FileClockNanoseconds() < end && std::chrono::steady_clock::now() < deadline) {
-    (void)poll(nullptr, 0, 5);
-  }
-}
+void LetAge() { testing::LetFileClockPass(60'000'000); }
 
 // A compiler with a memory beside what it should give.
 class Remembering {
