@@ -1,7 +1,9 @@
 #include "program_path.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
+// See digest.cc of the sdk: EVP starts the whole of libcrypto.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -119,24 +121,21 @@ std::vector<RuleProgram> ProgramPath::ProgramsOf(const ShellText& text,
 absl::StatusOr<std::string> FileSha256(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return MakeErrnoError(errno, "cannot open " + EscapeForDisplay(path));
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
-                                                                        &EVP_MD_CTX_free);
   const absl::Status failed = MakeError(ErrorCode::kInternal, "cannot hash a file");
-  if (context == nullptr || EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) != 1) {
-    return failed;
-  }
+  SHA256_CTX context;
+  if (SHA256_Init(&context) != 1) return failed;
   std::array<char, 64 * 1024> buffer;
   while (true) {
     const ssize_t count = read(fd.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return MakeErrnoError(errno, "cannot read " + EscapeForDisplay(path));
     if (count == 0) break;
-    if (EVP_DigestUpdate(context.get(), buffer.data(), static_cast<std::size_t>(count)) != 1) {
+    if (SHA256_Update(&context, buffer.data(), static_cast<std::size_t>(count)) != 1) {
       return failed;
     }
   }
   Digest digest{};
-  if (EVP_DigestFinal_ex(context.get(), digest.data(), nullptr) != 1) return failed;
+  if (SHA256_Final(digest.data(), &context) != 1) return failed;
   return DigestHex(digest);
 }
 

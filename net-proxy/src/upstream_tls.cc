@@ -1,7 +1,5 @@
 #include "upstream_tls.h"
 
-#include <openssl/err.h>
-#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -21,9 +19,9 @@ constexpr std::size_t kChunk = std::size_t{64} * 1024;
 // After so many steps one tunnel lets the others have their turn.
 constexpr int kTurn = 64;
 
-std::string LastProblem() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* const reason = ERR_reason_error_string(code);
+std::string LastProblem(const OpenSslCalls& calls) {
+  const unsigned long code = calls.ERR_peek_last_error();
+  const char* const reason = calls.ERR_reason_error_string(code);
   return reason != nullptr ? reason : "it closed the connection";
 }
 
@@ -32,19 +30,24 @@ bool WouldBlock(int error) { return error == SSL_ERROR_WANT_READ || error == SSL
 }  // namespace
 
 absl::StatusOr<TlsClient> TlsClient::Create(const std::string& host, const std::string& ca_file) {
+  const absl::StatusOr<const OpenSslCalls*> loaded_calls = LoadOpenSsl();
+  if (!loaded_calls.ok()) return loaded_calls.status();
+  const OpenSslCalls& calls = **loaded_calls;
   TlsClient client;
+  client.calls_ = &calls;
   client.host_ = host;
-  client.context_.reset(SSL_CTX_new(TLS_client_method()));
+  client.context_ = {calls.SSL_CTX_new(calls.TLS_client_method()), SslDeleter{&calls}};
   SSL_CTX* const context = client.context_.get();
-  if (context == nullptr || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
+  if (context == nullptr || calls.SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
     return MakeError(ErrorCode::kInternal, "TLS for the upstream proxy cannot be set up");
   }
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                SSL_MODE_RELEASE_BUFFERS);
-  const int loaded = ca_file.empty() ? SSL_CTX_set_default_verify_paths(context)
-                                     : SSL_CTX_load_verify_file(context, ca_file.c_str());
-  ERR_clear_error();
+  calls.SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  calls.SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                      SSL_MODE_RELEASE_BUFFERS);
+  const int loaded = ca_file.empty() ? calls.SSL_CTX_set_default_verify_paths(context)
+                                     : calls.SSL_CTX_load_verify_file(context, ca_file.c_str());
+  calls.ERR_clear_error();
   if (loaded != 1) {
     return MakeError(ErrorCode::kInvalidOption,
                      absl::StrCat("no certificates can be read from \"", EscapeForDisplay(ca_file),
@@ -54,24 +57,26 @@ absl::StatusOr<TlsClient> TlsClient::Create(const std::string& host, const std::
 }
 
 std::unique_ptr<SSL, SslDeleter> TlsClient::Begin(int fd) const {
-  std::unique_ptr<SSL, SslDeleter> ssl(SSL_new(context_.get()));
-  if (ssl == nullptr || SSL_set_fd(ssl.get(), fd) != 1) return nullptr;
-  SSL_set_connect_state(ssl.get());
+  const OpenSslCalls& calls = *calls_;
+  std::unique_ptr<SSL, SslDeleter> ssl(calls.SSL_new(context_.get()), SslDeleter{calls_});
+  if (ssl == nullptr || calls.SSL_set_fd(ssl.get(), fd) != 1) return nullptr;
+  calls.SSL_set_connect_state(ssl.get());
   // Either binds the handshake to the host: without it any certificate of an authority would do.
   if (IpAddress::Parse(host_).has_value()) {
-    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), host_.c_str()) != 1)
+    if (calls.X509_VERIFY_PARAM_set1_ip_asc(calls.SSL_get0_param(ssl.get()), host_.c_str()) != 1)
       return nullptr;
     return ssl;
   }
-  SSL_set_hostflags(ssl.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-  const bool is_bound = SSL_set1_host(ssl.get(), host_.c_str()) == 1 &&
-                        SSL_set_tlsext_host_name(ssl.get(), host_.c_str()) == 1;
+  calls.SSL_set_hostflags(ssl.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  const bool is_bound = calls.SSL_set1_host(ssl.get(), host_.c_str()) == 1 &&
+                        calls.SSL_set_tlsext_host_name(ssl.get(), host_.c_str()) == 1;
   return is_bound ? std::move(ssl) : nullptr;
 }
 
 UpstreamTls::UpstreamTls(EventLoop& loop, const TlsClient& client, UniqueFd proxy, Ready ready,
                          std::function<void(UpstreamTls*)> over)
     : loop_(loop),
+      calls_(client.calls()),
       proxy_(std::move(proxy)),
       ssl_(client.Begin(proxy_.get())),
       ready_(std::move(ready)),
@@ -108,15 +113,16 @@ void UpstreamTls::Run() {
 
 void UpstreamTls::Handshake() {
   if (ssl_ == nullptr) return Fail("TLS for the upstream proxy cannot be set up");
-  ERR_clear_error();
-  const int result = SSL_do_handshake(ssl_.get());
+  calls_.ERR_clear_error();
+  const int result = calls_.SSL_do_handshake(ssl_.get());
   if (result != 1) {
-    const int error = SSL_get_error(ssl_.get(), result);
+    const int error = calls_.SSL_get_error(ssl_.get(), result);
     if (WouldBlock(error)) return;
-    const long verified = SSL_get_verify_result(ssl_.get());
-    if (verified == X509_V_OK) return Fail("TLS with the upstream proxy failed: " + LastProblem());
+    const long verified = calls_.SSL_get_verify_result(ssl_.get());
+    if (verified == X509_V_OK)
+      return Fail("TLS with the upstream proxy failed: " + LastProblem(calls_));
     return Fail(absl::StrCat("the certificate of the upstream proxy is not accepted: ",
-                             X509_verify_cert_error_string(verified)));
+                             calls_.X509_verify_cert_error_string(verified)));
   }
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
@@ -151,13 +157,13 @@ bool UpstreamTls::ReadTls() {
   if (down_.ended || !down_.empty()) return false;
   down_.bytes.resize(kChunk);
   down_.sent = 0;
-  ERR_clear_error();
+  calls_.ERR_clear_error();
   std::size_t count = 0;
-  const int result = SSL_read_ex(ssl_.get(), down_.bytes.data(), kChunk, &count);
+  const int result = calls_.SSL_read_ex(ssl_.get(), down_.bytes.data(), kChunk, &count);
   down_.bytes.resize(count);
   if (result == 1) return true;
   down_.bytes.shrink_to_fit();  // Idle tunnels keep nothing.
-  const int error = SSL_get_error(ssl_.get(), result);
+  const int error = calls_.SSL_get_error(ssl_.get(), result);
   if (WouldBlock(error)) return false;
   *was_cut_ = error != SSL_ERROR_ZERO_RETURN;
   down_.ended = true;
@@ -198,21 +204,21 @@ bool UpstreamTls::ReadPlain() {
 bool UpstreamTls::WriteTls() {
   if (up_.empty()) {
     if (!up_.ended || up_.shut) return false;
-    SSL_shutdown(
+    calls_.SSL_shutdown(
         ssl_.get());  // One record; lost when the buffer is full, and then closing says it.
     shutdown(proxy_.get(), SHUT_WR);
     up_.shut = true;
     return true;
   }
-  ERR_clear_error();
+  calls_.ERR_clear_error();
   std::size_t count = 0;
-  const int result =
-      SSL_write_ex(ssl_.get(), up_.bytes.data() + up_.sent, up_.bytes.size() - up_.sent, &count);
+  const int result = calls_.SSL_write_ex(ssl_.get(), up_.bytes.data() + up_.sent,
+                                         up_.bytes.size() - up_.sent, &count);
   if (result == 1) {
     up_.sent += count;
     return true;
   }
-  if (!WouldBlock(SSL_get_error(ssl_.get(), result))) End();
+  if (!WouldBlock(calls_.SSL_get_error(ssl_.get(), result))) End();
   return false;
 }
 

@@ -5,8 +5,6 @@
 #ifndef CORDON_NET_PROXY_SRC_UPSTREAM_TLS_H_
 #define CORDON_NET_PROXY_SRC_UPSTREAM_TLS_H_
 
-#include <openssl/ssl.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,25 +17,30 @@
 #include "absl/status/statusor.h"
 #include "cordon/sdk/unique_fd.h"
 #include "event_loop.h"
+#include "openssl_calls.h"
 
 namespace cordon::internal::egress {
 
 struct SslDeleter {
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(SSL_CTX* context) const { calls->SSL_CTX_free(context); }
+  void operator()(SSL* ssl) const { calls->SSL_free(ssl); }
+  const OpenSslCalls* calls = nullptr;
 };
 
 // What a client of one proxy demands: TLS 1.2 or newer, and a certificate for `host` (a name or a
 // literal address) by one of the authorities in `ca_file`, or of the host's when that is empty.
 class TlsClient {
  public:
-  // kInvalidOption when `ca_file` cannot be read.
+  // kInvalidOption when `ca_file` cannot be read; see `LoadOpenSsl`.
   [[nodiscard]] static absl::StatusOr<TlsClient> Create(const std::string& host,
                                                         const std::string& ca_file);
   // For one connection; null without memory.
   [[nodiscard]] std::unique_ptr<SSL, SslDeleter> Begin(int fd) const;
 
+  [[nodiscard]] const OpenSslCalls& calls() const { return *calls_; }
+
  private:
+  const OpenSslCalls* calls_ = nullptr;
   std::unique_ptr<SSL_CTX, SslDeleter> context_;
   std::string host_;
 };
@@ -93,6 +96,7 @@ class UpstreamTls final : public IoHandler {
   void End();
 
   EventLoop& loop_;
+  const OpenSslCalls& calls_;
   UniqueFd proxy_;
   std::unique_ptr<SSL, SslDeleter> ssl_;
   Plain plain_;
