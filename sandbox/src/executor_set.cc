@@ -45,6 +45,7 @@ struct SetParts {
   CompiledLimits limits;
   std::string seccomp_program;
   std::string observer_program;
+  std::string reads_observer_program;
   ObservedScope observed;
   int landlock_abi = 0;
   Tier tier = Tier::kNamespaces;
@@ -172,6 +173,7 @@ class SandboxExecutorSet final : public ExecutorSet {
                          parts_.limits,
                          parts_.seccomp_program,
                          parts_.observer_program,
+                         parts_.reads_observer_program,
                          parts_.observed.connects || parts_.observed.paths,
                          parts_.observed.paths,
                          parts_.observed.metadata,
@@ -353,6 +355,9 @@ absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
   if (!status.ok()) return status;
   parts.observed.forks = parts.limits.counted_processes != 0;
   parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
+  ObservedScope with_reads = parts.observed;
+  with_reads.reads = true;
+  parts.reads_observer_program = BuildObserverProgram(NativeArchitecture(), with_reads);
   parts.landlock_abi = host.landlock_abi;
   parts.tier = *tier;
   parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits,

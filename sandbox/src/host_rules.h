@@ -31,8 +31,8 @@ struct HostRules {
   std::vector<std::string> fixed;
   // Folders that cannot be listed although their entries can be read.
   std::vector<std::string> unlisted;
-  // Folders that can be listed, where what appears directly in them later cannot be read: also not
-  // by the command that makes it.
+  // Folders that can be listed, where the rules do not let what appears directly in them later be
+  // read: also not by the command that makes it. See NameMediator.
   std::vector<std::string> unread;
   // Folders that nobody could list here, so that nothing in them was given.
   std::vector<std::string> unseen;

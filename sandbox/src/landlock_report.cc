@@ -215,6 +215,31 @@ CompileReport LandlockReport(const Profile& profile, const HostProbe& host,
   return report;
 }
 
+namespace {
+
+// Folders where what a command makes is opened for it, and the others.
+struct ClosedFolders {
+  std::vector<std::string> opened;
+  std::vector<std::string> unlisted;
+  std::vector<std::string> unread;
+};
+
+ClosedFolders ClosedBy(const HostRules& rules, bool mediates) {
+  ClosedFolders closed;
+  const auto sort = [&](const std::vector<std::string>& folders, std::vector<std::string>& rest) {
+    for (const std::string& folder : folders) {
+      const bool is_fixed =
+          std::find(rules.fixed.begin(), rules.fixed.end(), folder) != rules.fixed.end();
+      (mediates && is_fixed ? closed.opened : rest).push_back(folder);
+    }
+  };
+  sort(rules.unlisted, closed.unlisted);
+  sort(rules.unread, closed.unread);
+  return closed;
+}
+
+}  // namespace
+
 std::vector<ReportEntry> HostFileEntries(const HostRules& rules, bool mediates) {
   std::vector<ReportEntry> entries = {{"filesystem.read", FeatureStatus::kEnforced,
                                        "Landlock lets the command open only what the policy reads"},
@@ -234,10 +259,16 @@ std::vector<ReportEntry> HostFileEntries(const HostRules& rules, bool mediates) 
           : ": nothing can be made, moved or removed directly in them, since something below may "
             "not be "
             "changed and Landlock allows whole trees only; what is in them can be changed");
-  add("filesystem.read", rules.unlisted,
+  const ClosedFolders closed = ClosedBy(rules, mediates);
+  add("filesystem.execute", closed.opened,
+      ": what a command makes directly in them, or in folders that it makes there, it cannot "
+      "execute, the next command can: something below is denied, and Landlock takes no rule for "
+      "what is new once the command runs; the supervisor opens it for reading, and lists the "
+      "folders, on local file systems");
+  add("filesystem.read", closed.unlisted,
       ": cannot be listed, and what appears directly in them later cannot be read, since something "
       "below is denied");
-  add("filesystem.read", rules.unread,
+  add("filesystem.read", closed.unread,
       ": what appears directly in them later cannot be read, also not by the command that makes "
       "it, "
       "since something below is denied");

@@ -30,6 +30,9 @@ constexpr std::uint64_t kLargeFile = 0100000;
 constexpr std::uint64_t kTaken = O_ACCMODE | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC;
 constexpr std::uint64_t kKnown = kTaken | kLargeFile | O_CLOEXEC | O_CREAT | O_EXCL | O_NOCTTY |
                                  O_NOFOLLOW | O_TRUNC | O_NOATIME;
+constexpr std::uint64_t kKnownToRead = kKnown | O_DIRECTORY;
+
+constexpr mode_t kMayChange = S_IWUSR | S_IXUSR;
 
 // This program may be able to do more than its commands, which have no capabilities.
 bool OwnerMay(const struct stat& status, mode_t bits) {
@@ -74,6 +77,13 @@ Made MakeFile(int folder, const std::string& name, std::uint64_t flags, mode_t m
   return made;
 }
 
+// As it is written; empty when it starts nowhere.
+std::string PathOf(const Caller& caller, const OpenRequest& request) {
+  if (request.path.empty() || request.path.starts_with('/')) return request.path;
+  const std::string from = caller.FolderPath(request.folder);
+  return from.empty() ? std::string() : JoinPath(from, request.path);
+}
+
 CallAnswer HandOver(const Caller& caller, const UniqueFd& opened, std::uint64_t flags) {
   const int number = caller.Give(opened.get(), (flags & O_CLOEXEC) != 0);
   if (number < 0) return Fails(-number);
@@ -89,20 +99,17 @@ CallAnswer NameMediator::OnCall(const seccomp_notif& call, int listener) {
 }
 
 CallAnswer NameMediator::OnOpen(const Caller& caller) {
-  if (!MayWriteByOpen(caller)) return kGoesOn;
+  if (!places_->HasClosed() && !MayWriteByOpen(caller)) return kGoesOn;
   const std::optional<OpenRequest> request = DecodeOpenCall(caller);
-  if (!request.has_value() || request->resolve != 0 || request->only_reads()) return kGoesOn;
+  if (!request.has_value() || request->resolve != 0) return kGoesOn;
+  if (request->only_reads()) return OnRead(caller, *request);
   if ((request->flags & ~kKnown) != 0 || !EndsInName(request->path)) return kGoesOn;
-  std::string path = request->path;
-  if (!path.starts_with('/')) {
-    const std::string from = caller.FolderPath(request->folder);
-    if (from.empty()) return kGoesOn;
-    path = JoinPath(from, path);
-  }
-  if (SeemsCovered(path)) return kGoesOn;
+  const std::string path = PathOf(caller, *request);
+  if (path.empty() || SeemsCovered(path)) return kGoesOn;
   const bool is_new = request->has(O_CREAT) && request->has(O_EXCL);
   std::optional<Place> place = Locate(path, !request->has(O_NOFOLLOW) && !is_new);
-  if (!place.has_value() || IsCovered(place->folder) || !Hold(*place)) return kGoesOn;
+  if (!place.has_value() || IsCovered(place->folder)) return kGoesOn;
+  if (!Hold(*place, kMayChange)) return kGoesOn;
   const std::optional<mode_t> mask = MaskOf(caller);
   if (!mask.has_value()) return kGoesOn;
 
@@ -120,6 +127,39 @@ CallAnswer NameMediator::OnOpen(const Caller& caller) {
   return HandOver(caller, made.file, request->flags);
 }
 
+// Only below the folders that `WritablePlaces::HasClosed` is about. A file that was there before
+// may be opened like that as well: by the same conditions it could be opened for writing, too.
+CallAnswer NameMediator::OnRead(const Caller& caller, const OpenRequest& request) {
+  if (!places_->HasClosed() || (request.flags & ~kKnownToRead) != 0) return kGoesOn;
+  const std::string path = PathOf(caller, request);
+  if (path.empty() || SeemsReadable(path)) return kGoesOn;
+  OpenRequest wanted = request;
+  // A slash or a dot at the end asks for a folder, and for that which a link leads to.
+  if (!EndsInName(path)) wanted.flags = (wanted.flags | O_DIRECTORY) & ~std::uint64_t{O_NOFOLLOW};
+  std::optional<Place> place = Locate(path, !wanted.has(O_NOFOLLOW));
+  if (!place.has_value() || IsReadable(place->folder)) return kGoesOn;
+  if (places_->IsUnlisted(place->path)) return OnList(caller, wanted, place->path);
+  if (!places_->IsInClosed(place->path) || !Hold(*place, S_IXUSR)) return kGoesOn;
+  if (!MaskOf(caller).has_value()) return kGoesOn;
+  const UniqueFd object(
+      openat(place->held.get(), place->name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!object.valid()) return kGoesOn;
+  const UniqueFd opened = OpenExisting(object.get(), wanted.flags);
+  return opened.valid() ? HandOver(caller, opened, wanted.flags) : kGoesOn;
+}
+
+// The names in a folder of which a part is hidden. What they lead to is opened by the rules.
+CallAnswer NameMediator::OnList(const Caller& caller, const OpenRequest& request,
+                                const std::string& folder) {
+  const OpenedNode object = OpenPlain(folder);
+  struct stat status = {};
+  if (!object.fd.valid() || PlaceOf(object.fd.get()) != folder) return kGoesOn;
+  if (fstat(object.fd.get(), &status) != 0 || !S_ISDIR(status.st_mode)) return kGoesOn;
+  if (!MaskOf(caller).has_value()) return kGoesOn;
+  const UniqueFd opened = OpenExisting(object.fd.get(), request.flags);
+  return opened.valid() ? HandOver(caller, opened, request.flags) : kGoesOn;
+}
+
 CallAnswer NameMediator::OnName(const Caller& caller) {
   const std::optional<NameRequest> request = DecodeNameCall(caller);
   if (!request.has_value() || !EndsInName(request->path)) return kGoesOn;
@@ -134,11 +174,12 @@ CallAnswer NameMediator::OnName(const Caller& caller) {
   if (!request->new_path.empty()) {
     if (!EndsInName(request->new_path)) return kGoesOn;
     to = Locate(request->new_path, /*follow=*/false);
-    if (!to.has_value() || (is_covered && IsCovered(to->folder)) || !Hold(*to)) return kGoesOn;
+    if (!to.has_value() || (is_covered && IsCovered(to->folder))) return kGoesOn;
+    if (!Hold(*to, kMayChange)) return kGoesOn;
   } else if (is_covered) {
     return kGoesOn;
   }
-  if (!Hold(*place)) return kGoesOn;
+  if (!Hold(*place, kMayChange)) return kGoesOn;
   const std::optional<mode_t> mask = MaskOf(caller);
   if (!mask.has_value()) return kGoesOn;
   switch (request->kind) {
@@ -168,7 +209,7 @@ std::optional<NameMediator::Place> NameMediator::Locate(const std::string& path,
   return place;
 }
 
-bool NameMediator::Hold(Place& place) {
+bool NameMediator::Hold(Place& place, mode_t bits) {
   // In a new folder everything is the command's own, as below any other one.
   const bool is_new = IsMade(place.folder);
   if (!places_->MayChange(place.path, is_new) || !places_->MayChange(place.folder, is_new)) {
@@ -179,7 +220,7 @@ bool NameMediator::Hold(Place& place) {
   struct stat status = {};
   if (!folder.fd.valid() || PlaceOf(folder.fd.get()) != place.folder) return false;
   if (fstat(folder.fd.get(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-  if (!OwnerMay(status, S_IWUSR | S_IXUSR)) return false;
+  if (!OwnerMay(status, bits)) return false;
   place.held = std::move(folder.fd);
   return true;
 }
@@ -197,9 +238,11 @@ bool NameMediator::HasOwnNames(const struct stat& status) const {
 
 UniqueFd NameMediator::OpenExisting(int object, std::uint64_t flags) const {
   struct stat status = {};
-  if (fstat(object, &status) != 0 || !S_ISREG(status.st_mode) || !HasOwnNames(status)) return {};
-  if (!OwnerMay(status, BitsFor(flags))) return {};
-  const auto taken = static_cast<int>(flags & (kTaken | O_TRUNC));
+  if (fstat(object, &status) != 0 || !OwnerMay(status, BitsFor(flags))) return {};
+  const bool is_file = S_ISREG(status.st_mode) && HasOwnNames(status);
+  const bool only_reads = (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == 0;
+  if (!is_file && !(S_ISDIR(status.st_mode) && only_reads)) return {};
+  const auto taken = static_cast<int>(flags & (kTaken | O_TRUNC | O_DIRECTORY));
   // Not waiting for who holds a lease on it (fcntl(2)).
   UniqueFd opened(open(ByDescriptor(object).c_str(), taken | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   const auto kept = static_cast<int>(flags & (O_APPEND | O_NONBLOCK));
@@ -225,6 +268,20 @@ bool NameMediator::IsCovered(const std::string& folder) const {
     if (places_->IsFree(at)) return true;
     if (at == "/") return false;
   }
+}
+
+bool NameMediator::IsReadable(const std::string& folder) const {
+  for (std::string at = folder;; at = ParentPath(at)) {
+    if (made_.contains(at)) return false;
+    if (places_->IsReadable(at)) return true;
+    if (at == "/") return false;
+  }
+}
+
+// What is in a folder with something hidden may be a link to what was made beside it.
+bool NameMediator::SeemsReadable(const std::string& path) const {
+  const std::string folder = ParentPath(NormalizePath(path));
+  return IsReadable(folder) && !places_->IsInClosed(folder);
 }
 
 bool NameMediator::SeemsCovered(const std::string& path) const {

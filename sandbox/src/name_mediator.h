@@ -1,6 +1,8 @@
 // Makes, moves and removes names for a command of the landlock tier where Landlock would let it do
 // so only with more than it may have: in folders with something protected or hidden below, and in
-// what was made in those since the command started. Such calls are handed over
+// what was made in those since the command started. Where something is hidden, no rule of Landlock
+// lets the command read what it made there, so that it is opened for it, too: for reading what it
+// could have opened for reading and writing anyhow. Such calls are handed over
 // (seccomp_unotify(2)).
 //
 // This only ever adds: what is not clearly allowed goes on, under Landlock, which refuses it there.
@@ -48,11 +50,15 @@ class NameMediator final : public CallHandler {
   };
 
   [[nodiscard]] CallAnswer OnOpen(const Caller& caller);
+  [[nodiscard]] CallAnswer OnRead(const Caller& caller, const OpenRequest& request);
+  [[nodiscard]] CallAnswer OnList(const Caller& caller, const OpenRequest& request,
+                                  const std::string& folder);
   [[nodiscard]] CallAnswer OnName(const Caller& caller);
   // Where the name is that the caller means; nothing when it leads nowhere.
   [[nodiscard]] std::optional<Place> Locate(const std::string& path, bool follow);
-  // Opens the folder; false when the name may not be changed, or the folder is another one by now.
-  [[nodiscard]] bool Hold(Place& place);
+  // Opens the folder; false when the name may not be changed, the folder is another one by now, or
+  // its owner lacks one of `bits` on it.
+  [[nodiscard]] bool Hold(Place& place, mode_t bits);
   // The caller's file mode mask; nothing when nothing is done for it: it is in another sandbox
   // inside of this one, whose rules are not known here, or waits no more.
   [[nodiscard]] std::optional<mode_t> MaskOf(const Caller& caller) const;
@@ -61,13 +67,17 @@ class NameMediator final : public CallHandler {
   // The same for the folder of `path`, by its text alone: most calls are about such a place, and a
   // link that leads from there to another one is left to the rules.
   [[nodiscard]] bool SeemsCovered(const std::string& path) const;
+  // The same for reading; links that start where the rules do not give all are looked at.
+  [[nodiscard]] bool IsReadable(const std::string& folder) const;
+  [[nodiscard]] bool SeemsReadable(const std::string& path) const;
   [[nodiscard]] bool MayMove(const Place& from, const Place& to) const;
   [[nodiscard]] int Make(const Place& place, const NameRequest& request, mode_t mask);
   [[nodiscard]] int Rename(const Place& from, const Place& to, unsigned flags);
   [[nodiscard]] int Link(const Place& from, const Place& to);
   // Whether the file is known by all its names: one, or those that it was given here.
   [[nodiscard]] bool HasOwnNames(const struct stat& status) const;
-  // A descriptor for the object that was opened (O_PATH); invalid when it may not be given.
+  // A descriptor for the object that was opened (O_PATH): a file, or a folder to list it; invalid
+  // when it may not be given.
   [[nodiscard]] UniqueFd OpenExisting(int object, std::uint64_t flags) const;
   [[nodiscard]] bool IsMovable(const struct stat& status) const;
   // Whether `folder` was made here, or is below such a one.

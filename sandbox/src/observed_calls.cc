@@ -119,7 +119,7 @@ std::string BuildObserverProgram(std::uint32_t architecture, const ObservedScope
     for (const char* name : OpenCalls()) {
       const int number = CallNumber(name, architecture);
       if (number < 0) continue;
-      const bool has_flags = std::string_view(name) == "openat" && !scope.paths;
+      const bool has_flags = std::string_view(name) == "openat" && !scope.paths && !scope.reads;
       next = writer.Branch(BPF_JEQ, static_cast<std::uint32_t>(number), has_flags ? by_path : look,
                            next);
     }

@@ -44,6 +44,7 @@ struct ObservedScope {
   // `NameCalls`, and `OpenCalls` that write or do not start at an open folder; see ProcessFiles,
   // NameMediator.
   bool names = false;
+  bool reads = false;         // With `names`: all of `OpenCalls`.
   bool unix_sockets = false;  // connect and listen, which never go on; see UnixMediator.
   bool forks = false;         // `ForkCalls`; see ForkLimit.
 

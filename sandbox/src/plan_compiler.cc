@@ -4,6 +4,7 @@
 
 #include "landlock_abi.h"
 #include "unconfined.h"
+#include "writable_places.h"
 
 namespace cordon::internal {
 namespace {
@@ -133,7 +134,8 @@ SandboxPlan PlanCompiler::PlanFor(const CompiledView& view) const {
   plan.landlock_scoped = view.landlock_scoped;
   plan.landlock_rules = view.landlock_rules;
   plan.seccomp_program = inputs_.seccomp_program;
-  plan.observer_program = inputs_.observer_program;
+  const bool is_read_for = view.writable != nullptr && view.writable->HasClosed();
+  plan.observer_program = is_read_for ? inputs_.reads_observer_program : inputs_.observer_program;
   plan.must_observe = inputs_.mediates;
   plan.observes_early = !inputs_.mediates && !inputs_.lists_paths;
   plan.observes_last = inputs_.lists_paths;

@@ -33,8 +33,9 @@ struct PlanInputs {
   CompiledLimits limits;
   std::string seccomp_program;
   std::string observer_program;
-  bool lists_refusals = false;    // Of what that program hands over.
-  bool lists_paths = false;       // Refused paths among them.
+  std::string reads_observer_program;  // For views where `WritablePlaces::HasClosed`.
+  bool lists_refusals = false;         // Of what that program hands over.
+  bool lists_paths = false;            // Refused paths among them.
   bool mediates = false;          // With the landlock tier: see MetadataMediator, ProcessFiles.
   bool has_unix_sockets = false;  // With the landlock tier: see UnixMediator. Never without both
                                   // `lists_refusals` and `mediates`.

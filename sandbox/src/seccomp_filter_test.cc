@@ -1,5 +1,6 @@
 #include "seccomp_filter.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -335,6 +336,27 @@ TEST_CASE("the observer's filter hands over its calls and allows everything else
   }
   CHECK(decide(AUDIT_ARCH_I386, CallNumber("connect", architecture)) == kAllow);
   CHECK(BuildObserverProgram(architecture, {}).empty());
+}
+
+TEST_CASE("reading by an open folder is handed over where files are opened for a command alone") {
+  const bool reads = GENERATE(false, true);
+  for (const std::uint32_t architecture : kArchitectures) {
+    ObservedScope scope;
+    scope.names = true;
+    scope.reads = reads;
+    const std::string program = BuildObserverProgram(architecture, scope);
+    const auto open = [&](std::uint64_t folder, std::uint64_t flags) {
+      seccomp_data data = {};
+      data.arch = architecture;
+      data.nr = CallNumber("openat", architecture);
+      data.args[0] = folder;
+      data.args[2] = flags;
+      return Interpret(program, data);
+    };
+    CHECK(open(7, O_RDONLY) == (reads ? SECCOMP_RET_USER_NOTIF : kAllow));
+    CHECK(open(7, O_WRONLY) == SECCOMP_RET_USER_NOTIF);
+    CHECK(open(static_cast<std::uint32_t>(AT_FDCWD), O_RDONLY) == SECCOMP_RET_USER_NOTIF);
+  }
 }
 
 TEST_CASE("on the host's own ground the filter closes what Landlock does not cover") {

@@ -129,12 +129,12 @@ absl::StatusOr<CompiledView> Compilation::FinishOnHost(int landlock_abi, bool me
   view_.landlock_handled_fs = LandlockFileRights(landlock_abi);
   view_.landlock_scoped = LandlockScopes(landlock_abi);
   Say(HostFileEntries(*compiled, mediates));
-  view_.landlock_rules = std::move(compiled->rules);
   std::vector<std::string> absent;
   for (const AbsentName& name : view_.absent) absent.push_back(name.path);
   view_.writable = std::make_shared<const WritablePlaces>(
       paths(), wishes, std::vector<std::string>{scratch_.home, scratch_.temporary, scratch_.cache},
-      std::move(absent), view_.landlock_rules);
+      std::move(absent), *compiled);
+  view_.landlock_rules = std::move(compiled->rules);
   Say(RuleEntries(paths(), *view_.found, view_.absent.size()));
   return std::move(view_);
 }

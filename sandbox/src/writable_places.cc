@@ -4,22 +4,40 @@
 #include <cstdint>
 #include <utility>
 
+#include "directory_reader.h"
 #include "landlock_abi.h"
 
 namespace cordon::internal {
 
 WritablePlaces::WritablePlaces(PathPolicy paths, Wishes wishes,
                                std::vector<std::string> own_folders,
-                               std::vector<std::string> absent,
-                               const std::vector<LandlockRule>& rules)
+                               std::vector<std::string> absent, const HostRules& rules)
     : paths_(std::move(paths)),
       wishes_(std::move(wishes)),
       own_folders_(std::move(own_folders)),
       absent_(absent.begin(), absent.end()) {
   constexpr std::uint64_t kNames = kLandlockRemoveDir | kLandlockRemoveFile | kLandlockMakeDir |
                                    kLandlockMakeReg | kLandlockMakeSym;
-  for (const LandlockRule& rule : rules) {
+  constexpr std::uint64_t kReads = kLandlockReadFile | kLandlockReadDir;
+  for (const LandlockRule& rule : rules.rules) {
     if ((rule.access & kNames) == kNames) free_.insert(rule.path);
+    if ((rule.access & kReads) == kReads) readable_.insert(rule.path);
+  }
+  // Who may write may read: see path_policy.h.
+  const auto add = [this](const std::vector<std::string>& folders, std::set<std::string>& to) {
+    for (const std::string& folder : folders) {
+      if (Has(folder)) to.insert(folder);
+    }
+  };
+  add(rules.unread, closed_);
+  add(rules.unlisted, closed_);
+  add(rules.unlisted, unlisted_);
+}
+
+bool WritablePlaces::IsInClosed(const std::string& path) const {
+  for (std::string at = path;; at = ParentPath(at)) {
+    if (closed_.contains(at)) return true;
+    if (at == "/") return false;
   }
 }
 
