@@ -258,6 +258,14 @@ std::string TestStream::Read(std::size_t count) const {
   return all;
 }
 
+HeldPort::HeldPort() : holder_(*MakeHostSocket(AF_INET, SOCK_STREAM)) {
+  const SocketAddress any = ToSocketAddress({IpAddress::V4(0x7f000001), 0});
+  const int on = 1;
+  if (bind(holder_.get(), any.get(), any.size) != 0) return;
+  (void)setsockopt(holder_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  number_ = LocalEndpoint(holder_.get()).port;
+}
+
 TestServer::TestServer(std::function<void(const TestStream&)> serve)
     : stop_(eventfd(0, EFD_CLOEXEC)), serve_(std::move(serve)) {
   listener_ = *MakeHostSocket(AF_INET, SOCK_STREAM);

@@ -83,6 +83,18 @@ class TestServer {
   std::thread acceptor_;
 };
 
+// A port of the host's 127.0.0.1 that nobody else is given while this exists. Nobody listens at it
+// before one does who binds it with SO_REUSEADDR, as the proxy does.
+class HeldPort {
+ public:
+  HeldPort();
+  [[nodiscard]] std::uint16_t number() const { return number_; }
+
+ private:
+  UniqueFd holder_;
+  std::uint16_t number_ = 0;
+};
+
 // Answers each HTTP request with "you asked " and its head, and closes when told to.
 void ServeHttp(const TestStream& stream);
 // Sends back what comes until the end, and then ends.

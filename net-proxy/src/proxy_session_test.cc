@@ -218,15 +218,15 @@ TEST_CASE("a port of the host is reached on the loopback inside and no other por
 }
 
 TEST_CASE("a published port leads into the sandbox from the loopback of the host alone") {
-  TestServer any(ServeEcho);
+  const HeldPort held;
+  REQUIRE(held.number() != 0);
+  const std::uint16_t port = held.number();
   Served served;
   if (served.network == nullptr) CORDON_SKIP("userns", "no user namespaces");
-  // A listener inside, on a port that is free outside too.
   UniqueFd inside =
       served.network->MakeSocket(SandboxNetwork::Side::kSandbox, AF_INET, SOCK_STREAM).value();
-  const Endpoint anywhere{*IpAddress::Parse("127.0.0.1"), 0};
-  REQUIRE(BindAndListen(inside.get(), anywhere, SOCK_STREAM, "a test").ok());
-  const std::uint16_t port = LocalEndpoint(inside.get()).port;
+  const Endpoint at_port{*IpAddress::Parse("127.0.0.1"), port};
+  REQUIRE(BindAndListen(inside.get(), at_port, SOCK_STREAM, "a test").ok());
   EgressPlan plan = Plan({});
   plan.publish_ports = {port};
   if (!served.Start({}, std::move(plan))) CORDON_SKIP("userns", "no user namespaces");

@@ -22,7 +22,8 @@ namespace {
 
 constexpr char kFetch[] = "curl -sf -m 8 http://granted.test/ | grep -q greetings-from-the-host";
 
-// A port of this host's loopback that is free now; kept while this lives when `listening`.
+// A port of this host's loopback that nobody else is given while this lives; somebody listens at it
+// when `listening`.
 struct Port {
   explicit Port(bool listening) {
     socket = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -36,7 +37,9 @@ struct Port {
     if (listening) {
       REQUIRE(listen(socket.get(), 1) == 0);
     } else {
-      socket.Reset();
+      // Nobody else is given it, but who binds it with SO_REUSEADDR, too, can listen.
+      const int on = 1;
+      REQUIRE(setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0);
     }
   }
   UniqueFd socket;

@@ -138,9 +138,13 @@ TEST_CASE("top shows the processes of the sandbox at a terminal") {
   const Ground ground;
   const Screen screen(ground);
   screen.Enter(Cordon(ground, "-- top -d 1"));
-  CHECK(screen.Shows("load average"));
+  REQUIRE(screen.Shows("load average"));
   CHECK(screen.Shows(" top"));
+  // It has cleared the screen, so that the next prompt is there when the terminal is the shell's
+  // again: what is typed before that is lost with top's mode.
+  CHECK_FALSE(Has(screen.Text(), "outer>"));
   screen.Press("q");
+  REQUIRE(screen.Shows("outer>"));
   screen.Enter("echo left-$?");
   CHECK(screen.Shows("left-0"));
 }
