@@ -1,5 +1,7 @@
 #include "deadline_poll.h"
 
+#include <sys/epoll.h>
+
 #include <cerrno>
 
 namespace cordon::internal {
@@ -34,5 +36,15 @@ bool ReadableUntil(int fd, SteadyTime deadline) {
 }
 
 bool ReadableNow(int fd) { return ReadableUntil(fd, SteadyTime::min()); }
+
+UniqueFd EitherReadable(int one, int other) {
+  UniqueFd either(epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {one, other}) {
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    if (epoll_ctl(either.get(), EPOLL_CTL_ADD, fd, &event) != 0) return UniqueFd();
+  }
+  return either;
+}
 
 }  // namespace cordon::internal

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "absl/types/span.h"
+#include "cordon/sdk/unique_fd.h"
 
 namespace cordon::internal {
 
@@ -22,6 +23,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 // Whether it is ready now.
 [[nodiscard]] bool ReadableNow(int fd);
+
+// A descriptor that is readable when one of these is; invalid when none can be had.
+[[nodiscard]] UniqueFd EitherReadable(int one, int other);
 
 }  // namespace cordon::internal
 

@@ -1,6 +1,7 @@
 #include "execution.h"
 
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cordon/sdk/status.h"
+#include "descriptor_message.h"
 #include "resource_limits.h"
 
 namespace cordon::internal {
@@ -102,6 +104,19 @@ absl::Status Execution::AwaitStart() {
     // Shut down from the other side, and the proof of the end is on its way.
     if (!channel_open_) descriptors[0].fd = -1;
   }
+}
+
+UniqueFd Execution::MakeEndFd() {
+  const std::lock_guard lock(mutex_);
+  if (context_.plan.cgroup != nullptr) return UniqueFd();  // See `OnEventLocked`.
+  end_event_.Reset(eventfd(nothing_left_ ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (nothing_left_ || !end_event_.valid()) return std::move(end_event_);
+  const SpawnControl control;
+  const int descriptors[] = {end_event_.get()};
+  const std::string_view bytes(reinterpret_cast<const char*>(&control), sizeof control);
+  // When it ends meanwhile there is still the end of the first process.
+  if (SendMessage(channel_fd(), bytes, {}, descriptors) != 0) return UniqueFd();
+  return EitherReadable(end_event_.get(), exit_fd());
 }
 
 bool Execution::ReadEvents() {

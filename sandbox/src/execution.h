@@ -61,6 +61,11 @@ class Execution {
   [[nodiscard]] int channel_fd() const { return spawned_.channel.get(); }
   [[nodiscard]] int exit_fd() const { return spawned_.pidfd.get(); }
 
+  // A descriptor that becomes readable once `IsOver` without anybody's `ReadEvents`: sooner than
+  // `exit_fd`, where the first process may say that it is alone. Invalid when none can be made.
+  // Once, after the start.
+  [[nodiscard]] UniqueFd MakeEndFd();
+
   // Waits until the command runs. Returns kSetupFailed when it never will, kClosed when the
   // execution was closed meanwhile.
   [[nodiscard]] absl::Status AwaitStart();
@@ -153,6 +158,7 @@ class Execution {
   std::unique_ptr<ObserverWatch> watch_;
   std::optional<ReportEntry> unobserved_;
   UniqueFd terminal_;
+  UniqueFd end_event_;  // Watched by what `MakeEndFd` returned.
   std::optional<absl::StatusOr<RunResult>> settled_;
 };
 

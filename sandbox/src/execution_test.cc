@@ -12,6 +12,7 @@
 #include <string>
 
 #include "cordon/sdk/status.h"
+#include "descriptor_message.h"
 #include "executor_testing.h"
 #include "live_executions.h"
 #include "output_pump.h"
@@ -36,6 +37,13 @@ struct FakeTree {
     SpawnEvent event;
     event.kind = kind;
     event.wait_status = wait_status;
+    REQUIRE(send(channel.get(), &event, sizeof event, 0) == sizeof event);
+  }
+  // The last word of a first process that has no child any more.
+  void SayNothingIsLeft() const {
+    SpawnEvent event;
+    event.kind = SpawnEvent::Kind::kEnded;
+    event.nothing_left = 1;
     REQUIRE(send(channel.get(), &event, sizeof event, 0) == sizeof event);
   }
   void End() const { REQUIRE(eventfd_write(first_process.get(), 1) == 0); }
@@ -160,6 +168,49 @@ TEST_CASE("without a pid namespace, a supervisor that gave no last word proves n
     REQUIRE(result.ok());
     CHECK(result->end_proved == gave_word);
   }
+}
+
+TEST_CASE(
+    "what is polled for the end is readable once nothing is left, before the last process ends") {
+  FakeTree tree;
+  const std::shared_ptr<Execution> execution = tree.Execute();
+  tree.Say(SpawnEvent::Kind::kStarted);
+  SECTION("which the first process says by the event that it was given") {
+    REQUIRE(execution->AwaitStart().ok());
+    const UniqueFd end = execution->MakeEndFd();
+    SpawnControl control;
+    UniqueFd event;
+    REQUIRE(ReceiveMessage(tree.channel.get(), &control, sizeof control, &event) == sizeof control);
+    CHECK(control.signal == 0);
+    CHECK(control.kill_after_milliseconds == 0);
+    REQUIRE(event.valid());
+    tree.SayNothingIsLeft();
+    CHECK_FALSE(ReadableNow(end.get()));
+    REQUIRE(eventfd_write(event.get(), 1) == 0);
+    CHECK(ReadableNow(end.get()));
+    CHECK(execution->Wait(std::chrono::steady_clock::now()).ok());
+  }
+  SECTION("or has said already") {
+    tree.SayNothingIsLeft();
+    REQUIRE(execution->AwaitStart().ok());
+    CHECK(ReadableNow(execution->MakeEndFd().get()));
+  }
+  CHECK_FALSE(ReadableNow(execution->exit_fd()));
+  tree.End();
+}
+
+TEST_CASE("what is polled for the end is not readable while something may be left") {
+  FakeTree tree;
+  const std::shared_ptr<Execution> execution = tree.Execute();
+  tree.Say(SpawnEvent::Kind::kStarted);
+  REQUIRE(execution->AwaitStart().ok());
+  const UniqueFd end = execution->MakeEndFd();
+  tree.Say(SpawnEvent::Kind::kEnded);
+  CHECK_FALSE(ReadableNow(end.get()));
+  CHECK(Is(execution->Wait(std::chrono::steady_clock::now()).status(), ErrorCode::kTimeLimit));
+  tree.End();
+  CHECK(ReadableNow(end.get()));
+  CHECK(execution->Wait(std::chrono::steady_clock::now()).ok());
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ class LiveProcess final : public Process {
       : execution_(std::move(execution)),
         streams_(std::move(streams)),
         terminal_(std::move(terminal)),
-        resizable_(std::move(resizable)) {}
+        resizable_(std::move(resizable)),
+        end_(execution_->MakeEndFd()) {}
 
   ~LiveProcess() override { (void)execution_->Close(); }
 
@@ -47,7 +48,7 @@ class LiveProcess final : public Process {
     return MakeErrnoError(errno, "cannot resize the terminal");
   }
 
-  int exit_fd() const override { return execution_->exit_fd(); }
+  int exit_fd() const override { return end_.valid() ? end_.get() : execution_->exit_fd(); }
 
   absl::StatusOr<RunResult> Wait(SteadyTime deadline) override {
     return execution_->Wait(deadline);
@@ -78,6 +79,7 @@ class LiveProcess final : public Process {
   ProcessStreams streams_;
   UniqueFd terminal_;
   const UniqueFd resizable_;
+  const UniqueFd end_;
 };
 
 class PreparedConfinedProcess final : public PreparedProcess {

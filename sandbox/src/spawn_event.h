@@ -82,7 +82,8 @@ struct SpawnCommand {
 inline constexpr std::uint32_t kReadySandboxSeconds = 120;
 
 // What may be sent to pid 1 of a spawn on the same channel: deliver `signal` to every process of
-// the tree but pid 1 (0: to none). Closing the channel kills the tree.
+// the tree but pid 1 (0: to none). Closing the channel kills the tree. An event descriptor
+// (eventfd(2)) that is attached is written to after a kEnded with `nothing_left`.
 struct SpawnControl {
   std::int32_t signal = 0;
   // When not 0, pid 1 itself kills the tree this much later, also when nobody is waiting; the first

@@ -92,9 +92,10 @@ class Supervisor {
   void ReadControls() {
     if (!channel_ready_) return;
     SpawnControl control;
-    const Received received = Receive(kChannel, &control, sizeof(control));
+    Received received = Receive(kChannel, &control, sizeof(control));
     if (received.size <= 0) Abandon();
     if (received.size != sizeof(control)) return;
+    if (received.descriptor_count > 0) end_event_ = static_cast<Fd&&>(received.descriptors[0]);
     if (control.signal > 0 && control.signal <= 64) SignalTree(control.signal);
     if (control.kill_after_milliseconds != 0 && kill_at_ == kNever) {
       kill_at_ = NowMicroseconds() + std::uint64_t{control.kill_after_milliseconds} * 1000;
@@ -175,6 +176,7 @@ class Supervisor {
     const bool is_all = EndTree(kReapMicroseconds, kShortPause);
     nothing_left_ = is_all && supervised_.keeps_orphans;
     Report(SpawnEvent::Kind::kEnded);
+    if (nothing_left_ && end_event_.ok()) TellOfEnd();
     // A namespace's pid 1 is gone only after all others; elsewhere this process sees to that.
     if (!is_all && !supervised_.is_init) EndTree(kNever, kLongPause);
     Exit(0);
@@ -202,6 +204,11 @@ class Supervisor {
     Send(kChannel, &event, sizeof(event));
   }
 
+  void TellOfEnd() const {
+    const std::uint64_t one = 1;
+    Call(__NR_write, end_event_.get(), &one, sizeof(one));
+  }
+
   static void AddUsage(SpawnEvent* event) {
     rusage usage = {};
     if (ErrorOf(Call(__NR_getrusage, RUSAGE_CHILDREN, &usage)) != 0) return;
@@ -213,6 +220,7 @@ class Supervisor {
 
   const Supervised supervised_;
   TreeWatch watch_;
+  Fd end_event_;
   std::uint64_t kill_at_ = kNever;
   bool channel_ready_ = false;
   bool launcher_gone_ = false;
