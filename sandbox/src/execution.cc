@@ -130,7 +130,9 @@ void Execution::ReadEventsLocked() {
     SpawnEvent event;
     UniqueFd attached;
     const ssize_t size = ReceiveEvent(channel_fd(), event, attached);
-    if (size < 0 && errno == EINTR) continue;
+    // Once, before what the first process said, when it ended without having read all that it was
+    // sent.
+    if (size < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size != sizeof event) {
       channel_open_ = false;

@@ -199,6 +199,21 @@ TEST_CASE(
   tree.End();
 }
 
+TEST_CASE("the last word is heard although what came before the end was never read") {
+  FakeTree tree;
+  const std::shared_ptr<Execution> execution = tree.Execute();
+  tree.Say(SpawnEvent::Kind::kStarted);
+  REQUIRE(execution->AwaitStart().ok());
+  const UniqueFd end = execution->MakeEndFd();
+  tree.Say(SpawnEvent::Kind::kEnded, 3 << 8);
+  tree.channel.Reset();
+  tree.End();
+  REQUIRE(ReadableNow(end.get()));
+  const auto result = execution->Wait(std::chrono::steady_clock::now());
+  REQUIRE(result.ok());
+  CHECK(result->outcome.code == 3);
+}
+
 TEST_CASE("what is polled for the end is not readable while something may be left") {
   FakeTree tree;
   const std::shared_ptr<Execution> execution = tree.Execute();
