@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "directory_reader.h"
 
@@ -120,6 +121,22 @@ int Caller::SocketType(int descriptor) const {
   socklen_t size = sizeof type;
   if (!copy.valid() || getsockopt(copy.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0) return 0;
   return type;
+}
+
+std::optional<int> OwnDescriptor(std::string_view path) {
+  if (path == "/dev/stdin") return STDIN_FILENO;
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"}) {
+    int number = -1;
+    if (path.starts_with(folder) &&
+        absl::SimpleAtoi(
+            absl::string_view(path.data() + folder.size(), path.size() - folder.size()), &number) &&
+        number >= 0) {
+      return number;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace cordon::internal

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cordon/sdk/unique_fd.h"
 
@@ -66,6 +67,10 @@ class Caller {
   const int listener_;
   mutable bool is_out_of_reach_ = false;
 };
+
+// The descriptor that a caller means by "/proc/self/fd/7", "/dev/fd/7" or "/dev/stdin", which would
+// be this program's own here; nothing for any other text.
+[[nodiscard]] std::optional<int> OwnDescriptor(std::string_view path);
 
 }  // namespace cordon::internal
 

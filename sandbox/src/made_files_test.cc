@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -119,14 +121,19 @@ TEST_CASE("how a file is to be opened for reading counts when that is done for a
             "print(read('l', os.O_NOFOLLOW), read('f', os.O_DIRECTORY), read('f/'), "
             "tried(os.open, 'k', os.O_NOFOLLOW | os.O_DIRECTORY), read('d'))\n"
             "print(tried(os.open, 'none', os.O_RDONLY), tried(os.open, '', os.O_RDONLY))\n"
-            "p = os.open('f', os.O_PATH); print(tried(os.read, p, 1)); os.close(p)\n"
+            "p = os.open('f', os.O_PATH); print(tried(os.read, p, 1))\n"
+            "os.dup2(p, 0); w = os.open('f', os.O_WRONLY)\n"
+            "print(*[read(s) for s in ('/proc/self/fd/%d' % p, '/dev/fd/%d' % w, '/dev/stdin', "
+            "'/proc/thread-self/fd/%d' % p)], names('/proc/self/fd/%d' % os.open('d', os.O_PATH)), "
+            "read('/proc/self/fd/%d' % p, os.O_NOFOLLOW))\n"
+            "os.close(p); os.close(w)\n"
             "print(read('f', os.O_TRUNC), read('f') == '')\n"
             "os.chmod('f', 0o200); os.chmod('d', 0o300); print(read('f'), names('d'))\n"
             "os.chmod('d', 0o600); print(read('d/x')); os.chmod('d', 0o500); print(names('d'))\n"
             "import resource; os.chmod('f', 0o600)\n"
             "resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3)); print(read('f'))\n") ==
         "True True True True\nEBADF\nELOOP ENOTDIR ENOTDIR ENOTDIR EISDIR\nENOENT ENOENT\n"
-        "EBADF\n True\nEACCES EACCES\nEACCES\n[]\nEMFILE");
+        "EBADF\nmade made made made [] ELOOP\n True\nEACCES EACCES\nEACCES\n[]\nEMFILE");
 }
 
 TEST_CASE("nothing hidden is opened for a command that may read what is new beside it") {
@@ -184,6 +191,29 @@ TEST_CASE("what is hidden gets no name under which it could be read") {
         "{'ENOENT'}\nEACCES EACCES");
   CHECK(fs::exists(workspace.at(".env")));
   CHECK(fs::exists(workspace.at("secrets/key")));
+}
+
+TEST_CASE("another name that something hidden gets meanwhile is not opened for a command") {
+  NEED_ON_HOST();
+  Workspace workspace;
+  // What the host makes while the command runs.
+  const std::jthread host([&workspace] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!fs::exists(workspace.at("ready")) && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    fs::create_hard_link(workspace.at(".env"), workspace.at("late"));
+    std::ofstream(workspace.at("plain")) << "text";
+    fs::create_directory(workspace.at("go"));
+  });
+  CHECK(workspace.Python(std::string(kActs) +
+                         "import time\n"
+                         "write('ready'); end = time.monotonic() + 20\n"
+                         "while not os.path.exists('go') and time.monotonic() < end: "
+                         "time.sleep(0.01)\n"
+                         "os.symlink('late', 'l'); os.mkdir('m')\n"
+                         "print(read('late'), read('l'), tried(os.rename, 'late', 'm/x'), "
+                         "read('plain'))\n") == "EACCES EACCES EACCES text");
 }
 
 TEST_CASE("a way that comes and goes leads no reader into what is hidden") {

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/unique_fd.h"
@@ -23,21 +22,6 @@ using Kind = MetadataRequest::Kind;
 constexpr mode_t kOtherIdentity = S_ISUID | S_ISGID;
 
 OpenedNode Failed(int error_number) { return {UniqueFd(), error_number}; }
-
-// "/proc/self/fd/7" and "/dev/fd/7", which would be this program's own: the descriptor that the
-// caller means. Libraries change links and open files like that.
-std::optional<int> OwnDescriptor(std::string_view path) {
-  for (const std::string_view folder : {"/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"}) {
-    int number = -1;
-    if (path.starts_with(folder) &&
-        absl::SimpleAtoi(
-            absl::string_view(path.data() + folder.size(), path.size() - folder.size()), &number) &&
-        number >= 0) {
-      return number;
-    }
-  }
-  return std::nullopt;
-}
 
 bool IsChangeable(const struct stat& status) {
   const mode_t type = status.st_mode & S_IFMT;
@@ -89,6 +73,7 @@ OpenedNode MetadataMediator::Open(const Caller& caller, const MetadataRequest& r
   if (request.path.empty()) {
     descriptor = request.folder;
   } else if (request.follow) {
+    // Libraries change links and open files like that.
     descriptor = OwnDescriptor(request.path);
   }
   if (descriptor.has_value()) {

@@ -84,6 +84,13 @@ std::string PathOf(const Caller& caller, const OpenRequest& request) {
   return from.empty() ? std::string() : JoinPath(from, request.path);
 }
 
+bool IsSameObject(int one, int other) {
+  struct stat a = {};
+  struct stat b = {};
+  return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
 CallAnswer HandOver(const Caller& caller, const UniqueFd& opened, std::uint64_t flags) {
   const int number = caller.Give(opened.get(), (flags & O_CLOEXEC) != 0);
   if (number < 0) return Fails(-number);
@@ -131,33 +138,41 @@ CallAnswer NameMediator::OnOpen(const Caller& caller) {
 // may be opened like that as well: by the same conditions it could be opened for writing, too.
 CallAnswer NameMediator::OnRead(const Caller& caller, const OpenRequest& request) {
   if (!places_->HasClosed() || (request.flags & ~kKnownToRead) != 0) return kGoesOn;
-  const std::string path = PathOf(caller, request);
-  if (path.empty() || SeemsReadable(path)) return kGoesOn;
   OpenRequest wanted = request;
+  UniqueFd again;  // What is opened by a descriptor of the caller's, for which its place is taken.
+  if (const std::optional<int> own = OwnDescriptor(request.path); own.has_value()) {
+    again = caller.OpenDescriptor(*own);
+    if (!again.valid() || request.has(O_NOFOLLOW)) return kGoesOn;
+    wanted.path = PlaceOf(again.get());
+  }
+  const std::string path = PathOf(caller, wanted);
+  if (path.empty() || SeemsReadable(path)) return kGoesOn;
   // A slash or a dot at the end asks for a folder, and for that which a link leads to.
   if (!EndsInName(path)) wanted.flags = (wanted.flags | O_DIRECTORY) & ~std::uint64_t{O_NOFOLLOW};
   std::optional<Place> place = Locate(path, !wanted.has(O_NOFOLLOW));
   if (!place.has_value() || IsReadable(place->folder)) return kGoesOn;
-  if (places_->IsUnlisted(place->path)) return OnList(caller, wanted, place->path);
-  if (!places_->IsInClosed(place->path) || !Hold(*place, S_IXUSR)) return kGoesOn;
+  const UniqueFd object =
+      places_->IsUnlisted(place->path) ? HoldUnlisted(place->path) : HoldToRead(*place);
+  if (!object.valid() || (again.valid() && !IsSameObject(object.get(), again.get()))) {
+    return kGoesOn;
+  }
   if (!MaskOf(caller).has_value()) return kGoesOn;
-  const UniqueFd object(
-      openat(place->held.get(), place->name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!object.valid()) return kGoesOn;
   const UniqueFd opened = OpenExisting(object.get(), wanted.flags);
   return opened.valid() ? HandOver(caller, opened, wanted.flags) : kGoesOn;
 }
 
-// The names in a folder of which a part is hidden. What they lead to is opened by the rules.
-CallAnswer NameMediator::OnList(const Caller& caller, const OpenRequest& request,
-                                const std::string& folder) {
-  const OpenedNode object = OpenPlain(folder);
+UniqueFd NameMediator::HoldToRead(Place& place) {
+  if (!places_->IsInClosed(place.path) || !Hold(place, S_IXUSR)) return {};
+  return UniqueFd(openat(place.held.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// To list the names in it. What they lead to is opened by the rules.
+UniqueFd NameMediator::HoldUnlisted(const std::string& folder) const {
+  OpenedNode object = OpenPlain(folder);
   struct stat status = {};
-  if (!object.fd.valid() || PlaceOf(object.fd.get()) != folder) return kGoesOn;
-  if (fstat(object.fd.get(), &status) != 0 || !S_ISDIR(status.st_mode)) return kGoesOn;
-  if (!MaskOf(caller).has_value()) return kGoesOn;
-  const UniqueFd opened = OpenExisting(object.fd.get(), request.flags);
-  return opened.valid() ? HandOver(caller, opened, request.flags) : kGoesOn;
+  if (!object.fd.valid() || PlaceOf(object.fd.get()) != folder) return {};
+  if (fstat(object.fd.get(), &status) != 0 || !S_ISDIR(status.st_mode)) return {};
+  return std::move(object.fd);
 }
 
 CallAnswer NameMediator::OnName(const Caller& caller) {

@@ -51,14 +51,16 @@ class NameMediator final : public CallHandler {
 
   [[nodiscard]] CallAnswer OnOpen(const Caller& caller);
   [[nodiscard]] CallAnswer OnRead(const Caller& caller, const OpenRequest& request);
-  [[nodiscard]] CallAnswer OnList(const Caller& caller, const OpenRequest& request,
-                                  const std::string& folder);
   [[nodiscard]] CallAnswer OnName(const Caller& caller);
   // Where the name is that the caller means; nothing when it leads nowhere.
   [[nodiscard]] std::optional<Place> Locate(const std::string& path, bool follow);
   // Opens the folder; false when the name may not be changed, the folder is another one by now, or
   // its owner lacks one of `bits` on it.
   [[nodiscard]] bool Hold(Place& place, mode_t bits);
+  // What is at the place, or at that of a folder of which a part is hidden, O_PATH; invalid when it
+  // may not be read.
+  [[nodiscard]] UniqueFd HoldToRead(Place& place);
+  [[nodiscard]] UniqueFd HoldUnlisted(const std::string& folder) const;
   // The caller's file mode mask; nothing when nothing is done for it: it is in another sandbox
   // inside of this one, whose rules are not known here, or waits no more.
   [[nodiscard]] std::optional<mode_t> MaskOf(const Caller& caller) const;
