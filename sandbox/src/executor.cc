@@ -207,14 +207,8 @@ void SandboxExecutor::Observe(const CommandAdmission& admission, const ReadyPlan
   if (inputs.lists_refusals) {
     const std::shared_ptr<EgressDoor> door = network != nullptr ? network->door() : nullptr;
     context.observation = std::make_shared<Observation>(
-        ObservationInputs{profile(),
-                          spawn.paths,
-                          admission.grants,
-                          inputs.tier == Tier::kLandlock,
-                          {inputs.folders.home, inputs.folders.temporary, inputs.folders.cache},
-                          door,
-                          door != nullptr,
-                          inputs.lists_paths});
+        ObservationInputs{profile(), spawn.paths, admission.grants, inputs.tier == Tier::kLandlock,
+                          inputs.folders.Private(), door, door != nullptr, inputs.lists_paths});
   }
   const auto chain = std::make_shared<HandlerChain>();
   if (inputs.mediates) context.tree = std::make_shared<CommandTree>();

@@ -146,7 +146,8 @@ class SandboxExecutorSet final : public ExecutorSet {
     absl::StatusOr<std::shared_ptr<CommandNetworks>> networks = MakeNetworks();
     if (!networks.ok()) return networks.status();
     const std::string name = absl::StrCat(++folders_made_);
-    absl::StatusOr<ScratchFolders> folders = parts_.scratch->MakeExecutorFolders(name);
+    absl::StatusOr<ScratchFolders> folders =
+        parts_.scratch->MakeExecutorFolders(name, parts_.profile.Settings().home);
     if (!folders.ok()) return folders.status();
     if (HasServedNetwork()) {
       folders->resolver = absl::StrCat(parts_.scratch->path(), "/", name, "-resolver");
@@ -202,8 +203,10 @@ class SandboxExecutorSet final : public ExecutorSet {
     const ProfileConfig& settings = parts_.profile.Settings();
     // Where there is no view, they are where they are.
     if (Unconfined(parts_.profile) || parts_.tier == Tier::kLandlock) {
-      const bool isolated = settings.home == HomeMode::kIsolated;
-      return {isolated ? folders.home : settings.home_root, folders.temporary, folders.cache};
+      if (settings.home == HomeMode::kReal) {
+        return {settings.home_root, folders.temporary, folders.cache};
+      }
+      return {folders.home, folders.temporary, JoinPath(folders.home, kCacheInHome)};
     }
     const FoldersInView inside = FindFoldersInView(parts_.profile);
     return {inside.home, inside.temporary, inside.cache};

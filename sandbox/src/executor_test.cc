@@ -71,11 +71,10 @@ TEST_CASE("the environment inside is the built one, whatever the caller's is") {
   REQUIRE(unsetenv("CORDON_TEST_SECRET") == 0);
   CHECK(result.standard_output.head.find("CANARY") == std::string::npos);
   CHECK(result.standard_output.head.find("CORDON_TEST_GIVEN=value") != std::string::npos);
-  CHECK(
-      fixture
-          .Shell(
-              "test -d \"$HOME\" && touch \"$HOME/mine\" \"$TMPDIR/mine\" \"$XDG_CACHE_HOME/mine\"")
-          .outcome.code == 0);
+  CHECK(fixture
+            .Shell("test -d \"$HOME\" && mkdir \"$XDG_CACHE_HOME\" && "
+                   "touch \"$HOME/mine\" \"$TMPDIR/mine\" \"$XDG_CACHE_HOME/mine\"")
+            .outcome.code == 0);
 }
 
 TEST_CASE("a program that cannot be executed is a failed set-up with the errno of exec") {

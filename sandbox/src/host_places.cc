@@ -31,7 +31,7 @@ Wish Of(NodeType type, Shown shown) {
 }  // namespace
 
 void AddHostPlaces(const PathPolicy& paths, const ScratchFolders& scratch, ViewBuilder& builder) {
-  for (const std::string& folder : {scratch.home, scratch.temporary, scratch.cache}) {
+  for (const std::string& folder : scratch.Private()) {
     if (folder.empty()) continue;
     Wish wish;
     wish.shown = Shown::kWritable;

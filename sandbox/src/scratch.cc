@@ -27,7 +27,7 @@
 namespace cordon::internal {
 namespace {
 
-constexpr std::string_view kSetPrefix = "cordon-set-";
+constexpr std::string_view kSetPrefix = "cordon-own-";
 // Until it is locked a folder has another name, so that no other set takes it for abandoned. The
 // root is locked shared meanwhile: who has it alone knows that the makers of such folders are dead.
 constexpr std::string_view kNewPrefix = "cordon-new-";
@@ -36,7 +36,7 @@ constexpr std::size_t kIdDigits = 16;
 constexpr std::time_t kNewSeconds = 60;  // Where the root could not be locked.
 constexpr int kLockTries = 100;          // A millisecond apart.
 constexpr char kLockName[] = "lock";
-constexpr const char* kExecutorFolders[] = {"-home", "-tmp", "-cache"};
+constexpr const char* kExecutorFolders[] = {"-home", "-tmp", "-cache"};  // Not all at once.
 constexpr mode_t kPrivate = 0700;
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::size_t kListingBytes = 16 * 1024;
@@ -138,14 +138,24 @@ class TreeRemoval {
   int count_ = 0;
 };
 
-// Takes the lock of the set folder `folder`; invalid when another process has it, or when the
-// folder is being removed.
-UniqueFd TakeLock(int folder) {
-  UniqueFd lock(openat(folder, kLockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!lock.valid() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return UniqueFd();
-  struct stat status = {};
-  if (fstat(lock.get(), &status) != 0 || status.st_nlink == 0) return UniqueFd();
-  return lock;
+// A folder has an owner while somebody has its lock: on the folder itself, which costs no inode, or
+// on a file in it where folders cannot be locked (NFS).
+bool Lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB) == 0; }
+
+// Locks the new folder `folder`. Fails when somebody else took it for abandoned. `file` is invalid
+// where none is needed.
+bool LockOwn(int folder, UniqueFd& file) {
+  if (Lock(folder)) return true;
+  if (errno == EWOULDBLOCK) return false;
+  file = UniqueFd(openat(folder, kLockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return file.valid() && Lock(file.get());
+}
+
+// Whether the owner of `folder` is gone, and nobody takes it for abandoned until it is closed.
+bool LockAbandoned(int folder, UniqueFd& file) {
+  file = UniqueFd(openat(folder, kLockName, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (file.valid()) return Lock(file.get());
+  return errno == ENOENT && Lock(folder);
 }
 
 // Other users may lock a shared root for ever: nothing waits for long, or depends on it.
@@ -171,8 +181,8 @@ void RemoveIfAbandoned(int root, const std::string& name, bool nobody_makes_one)
   if (status.st_uid != geteuid()) return;
   const bool is_new = name.compare(0, kNewPrefix.size(), kNewPrefix) == 0;
   if (is_new && !nobody_makes_one && std::time(nullptr) - status.st_mtime < kNewSeconds) return;
-  const UniqueFd lock = TakeLock(folder.get());
-  if (!lock.valid()) return;
+  UniqueFd lock;
+  if (!LockAbandoned(folder.get(), lock)) return;
   // What cannot be removed now is tried again by the next set.
   (void)RemoveTree(root, name);
 }
@@ -251,8 +261,9 @@ absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(
   std::string name = absl::StrCat(std::string(kSetPrefix), id);
   if (root.valid() && MakePrivateFolder(root.get(), new_name)) {
     UniqueFd folder = OpenFolder(root.get(), new_name);
-    UniqueFd lock = folder.valid() ? TakeLock(folder.get()) : UniqueFd();
-    if (lock.valid() && renameat(root.get(), new_name.c_str(), root.get(), name.c_str()) == 0) {
+    UniqueFd lock;
+    if (folder.valid() && LockOwn(folder.get(), lock) &&
+        renameat(root.get(), new_name.c_str(), root.get(), name.c_str()) == 0) {
       return std::unique_ptr<ScratchFolder>(
           new ScratchFolder(std::move(root), std::move(folder), std::move(lock),
                             *std::move(root_path), std::move(name)));
@@ -267,15 +278,20 @@ absl::StatusOr<std::unique_ptr<ScratchFolder>> ScratchFolder::Create(
                                    std::string(std::strerror(error))));
 }
 
-absl::StatusOr<ScratchFolders> ScratchFolder::MakeExecutorFolders(const std::string& name) {
+absl::StatusOr<ScratchFolders> ScratchFolder::MakeExecutorFolders(const std::string& name,
+                                                                  HomeMode home) {
   const std::lock_guard lock(mutex_);
   if (removed_) return MakeError(ErrorCode::kClosed, "the executor set is closed");
-  const std::string path = absl::StrCat(path_, "/", name);
-  bool made = true;
-  for (const char* part : kExecutorFolders) {
-    made = made && MakePrivateFolder(folder_.get(), absl::StrCat(name, part));
-  }
-  if (made) return ScratchFolders{path + "-home", path + "-tmp", path + "-cache", path_};
+  const auto make = [&](const char* part, std::string& path) {
+    path = absl::StrCat(path_, "/", name, part);
+    return MakePrivateFolder(folder_.get(), absl::StrCat(name, part));
+  };
+  ScratchFolders folders;
+  folders.all = path_;
+  const bool made =
+      (home == HomeMode::kIsolated ? make("-home", folders.home) : make("-cache", folders.cache)) &&
+      make("-tmp", folders.temporary);
+  if (made) return folders;
   const absl::Status failed =
       MakeErrnoError(errno, absl::StrFormat("cannot make the private folders in %s", path_));
   (void)RemoveFoldersLocked(name);

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "cordon/sdk/profile.h"
 #include "cordon/sdk/unique_fd.h"
 #include "view.h"
 
@@ -23,7 +24,7 @@ namespace cordon::internal {
 // Safe from any thread.
 class ScratchFolder {
  public:
-  // Makes a folder `cordon-set-*`, mode 0700, in `scratch_root`. Returns kInvalidOption when the
+  // Makes a folder `cordon-own-*`, mode 0700, in `scratch_root`. Returns kInvalidOption when the
   // root is no folder or cannot be written.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<ScratchFolder>> Create(
       const std::string& scratch_root);
@@ -39,12 +40,14 @@ class ScratchFolder {
   [[nodiscard]] int root() const { return root_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  // New private folders for one executor, whose names start with `name`.
-  [[nodiscard]] absl::StatusOr<ScratchFolders> MakeExecutorFolders(const std::string& name);
+  // New private folders for one executor, whose names start with `name`: those that it needs.
+  [[nodiscard]] absl::StatusOr<ScratchFolders> MakeExecutorFolders(const std::string& name,
+                                                                   HomeMode home);
   [[nodiscard]] absl::Status RemoveExecutorFolders(const std::string& name);
 
   // Removes those in the root whose owner died without removing them: nobody holds the lock
-  // (flock(2)) on their file `lock` any more. Takes as long as it takes to list the root.
+  // (flock(2)) on them, or on the file `lock` that they have where folders cannot be locked, any
+  // more. Takes as long as it takes to list the root.
   void RemoveAbandoned();
 
   // Removes the folder. Idempotent; can be tried again after an error.

@@ -57,17 +57,21 @@ TEST_CASE("a scratch folder is private, and is removed with all below it and not
   const mode_t before = umask(0);
   {
     const std::unique_ptr<ScratchFolder> folder = Made(root.path());
-    const absl::StatusOr<ScratchFolders> one = folder->MakeExecutorFolders("1");
-    const absl::StatusOr<ScratchFolders> two = folder->MakeExecutorFolders("2");
+    const absl::StatusOr<ScratchFolders> one =
+        folder->MakeExecutorFolders("1", HomeMode::kIsolated);
+    const absl::StatusOr<ScratchFolders> two = folder->MakeExecutorFolders("2", HomeMode::kReal);
     REQUIRE(one.ok());
     REQUIRE(two.ok());
-    for (const std::string& path : {folder->path(), one->home, one->temporary, one->cache}) {
+    for (const std::string& path :
+         {folder->path(), one->home, one->temporary, two->temporary, two->cache}) {
       CHECK(ModeOf(path) == 0700);
     }
-    CHECK(one->home != two->home);
+    CHECK(one->cache.empty());  // It is in the home.
+    CHECK(two->home.empty());   // It is the real one.
+    CHECK(one->temporary != two->temporary);
     Write(one->home + "/left");
     CHECK(folder->RemoveExecutorFolders("2").ok());
-    CHECK_FALSE(fs::exists(two->home));
+    CHECK_FALSE(fs::exists(two->temporary));
     CHECK(fs::exists(one->home + "/left"));
   }
   umask(before);
@@ -80,7 +84,7 @@ TEST_CASE("removing a scratch folder twice is fine, and using it then is not") {
   const std::unique_ptr<ScratchFolder> folder = Made(root.path());
   CHECK(folder->Remove().ok());
   CHECK(folder->Remove().ok());
-  CHECK(Is(folder->MakeExecutorFolders("1").status(), ErrorCode::kClosed));
+  CHECK(Is(folder->MakeExecutorFolders("1", HomeMode::kIsolated).status(), ErrorCode::kClosed));
   CHECK(Entries(root.path()) == 0);
 }
 
@@ -162,7 +166,7 @@ std::string AbandonedSet(const std::string& root) {
   const pid_t child = fork();
   if (child == 0) {
     const absl::StatusOr<std::unique_ptr<ScratchFolder>> folder = ScratchFolder::Create(root);
-    if (folder.ok()) (void)(*folder)->MakeExecutorFolders("1");
+    if (folder.ok()) (void)(*folder)->MakeExecutorFolders("1", HomeMode::kIsolated);
     kill(getpid(), SIGKILL);
   }
   int status = 0;
@@ -176,7 +180,7 @@ TEST_CASE("what a killed process left is removed by the next one, what a living 
   const TemporaryFolder root;
   const std::string abandoned = AbandonedSet(root.path());
   Write(abandoned + "/1-home/file");
-  fs::create_directory(root / "cordon-set-is-somebody's-file.d");
+  fs::create_directory(root / "cordon-own-is-somebody's-file.d");
   const std::unique_ptr<ScratchFolder> first = Made(root.path());
   CHECK_FALSE(fs::exists(abandoned));
   const std::unique_ptr<ScratchFolder> second = Made(root.path());
@@ -210,10 +214,24 @@ TEST_CASE("a link named like a set is neither followed nor removed") {
   const TemporaryFolder root;
   fs::create_directories(root / "outside/kept");
   fs::create_directories(root / "scratch");
-  fs::create_directory_symlink(root / "outside", root / "scratch/cordon-set-link");
+  fs::create_directory_symlink(root / "outside", root / "scratch/cordon-own-link");
   const std::unique_ptr<ScratchFolder> folder = Made(root / "scratch");
   CHECK(fs::exists(root / "outside/kept"));
   CHECK_FALSE(fs::exists(root / "outside/lock"));
+}
+
+TEST_CASE("where folders cannot be locked, a file in them says whether their owner lives") {
+  const TemporaryFolder root;
+  fs::create_directory(root / "cordon-own-by-a-file");
+  Write(root / "cordon-own-by-a-file/lock");
+  {
+    const UniqueFd owner(open((root / "cordon-own-by-a-file/lock").c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(flock(owner.get(), LOCK_EX) == 0);
+    (void)Made(root.path());
+    CHECK(fs::exists(root / "cordon-own-by-a-file"));
+  }
+  (void)Made(root.path());
+  CHECK_FALSE(fs::exists(root / "cordon-own-by-a-file"));
 }
 
 TEST_CASE("sets that start at the same time in one root do not remove each other") {
@@ -232,7 +250,7 @@ TEST_CASE("sets that start at the same time in one root do not remove each other
   for (std::thread& thread : threads) thread.join();
   for (const auto& folder : folders) {
     REQUIRE(folder != nullptr);
-    CHECK(folder->MakeExecutorFolders("1").ok());
+    CHECK(folder->MakeExecutorFolders("1", HomeMode::kIsolated).ok());
   }
   CHECK(Entries(root.path()) == kSets);
 }

@@ -24,12 +24,17 @@ namespace cordon::internal {
 struct IndexContents;
 class WritablePlaces;
 
+// Below an isolated HOME; made by the first program that needs it, as everywhere.
+inline constexpr char kCacheInHome[] = ".cache";
+
 // The private folders of one executor on the host's disk. They appear in the view at fixed paths,
 // see `FindFoldersInView`.
 struct ScratchFolders {
-  std::string home;       // HOME with `HomeMode::kIsolated`.
+  // HOME with `HomeMode::kIsolated`, and in it the caches: `kCacheInHome`. Else empty.
+  std::string home;
   std::string temporary;  // /tmp and /var/tmp; TMPDIR.
-  std::string cache;      // XDG_CACHE_HOME and the caches of build tools.
+  // XDG_CACHE_HOME and the caches of build tools where HOME is the real one. Else empty.
+  std::string cache;
   // The folder of the whole set, hidden where a root of the profile would show it. May be empty.
   std::string all = {};
   // A folder that need not exist, for resolv.conf and the like, which are shown instead of the
@@ -38,6 +43,15 @@ struct ScratchFolders {
   // Where the user's programs keep what they found below roots, `IndexCache`: hidden where a root
   // of the profile would show it. Need not exist; empty: nothing is kept.
   std::string index_cache = {};
+
+  // Those that commands write to.
+  [[nodiscard]] std::vector<std::string> Private() const {
+    std::vector<std::string> folders;
+    for (const std::string& folder : {home, temporary, cache}) {
+      if (!folder.empty()) folders.push_back(folder);
+    }
+    return folders;
+  }
 };
 
 // Protected or denied names that did not exist when the plan was made and cannot be mounted over:

@@ -131,9 +131,8 @@ absl::StatusOr<CompiledView> Compilation::FinishOnHost(int landlock_abi, bool me
   Say(HostFileEntries(*compiled, mediates));
   std::vector<std::string> absent;
   for (const AbsentName& name : view_.absent) absent.push_back(name.path);
-  view_.writable = std::make_shared<const WritablePlaces>(
-      paths(), wishes, std::vector<std::string>{scratch_.home, scratch_.temporary, scratch_.cache},
-      std::move(absent), *compiled);
+  view_.writable = std::make_shared<const WritablePlaces>(paths(), wishes, scratch_.Private(),
+                                                          std::move(absent), *compiled);
   view_.landlock_rules = std::move(compiled->rules);
   Say(RuleEntries(paths(), *view_.found, view_.absent.size()));
   return std::move(view_);

@@ -164,12 +164,13 @@ TEST_CASE("names that must not exist are gone after the command", "[view][live]"
 TEST_CASE("HOME, TMPDIR and the caches are private, writable and run programs", "[view][live]") {
   NEEDS_NAMESPACES();
   const ViewFixture fixture;
-  const Ran ran = fixture.RunIn(
-      fixture.Config(),
-      "set -e; for d in \"$HOME\" \"$TMPDIR\" \"$CACHE\" /var/tmp /dev/shm; do echo x >$d/f; done;"
-      "printf '#!/bin/sh\\necho ran\\n' >$TMPDIR/p; chmod +x $TMPDIR/p; $TMPDIR/p;"
-      "test \"$HOME\" != '" +
-          fixture.home + "'; cat </dev/null >/dev/null; id -un; echo fine");
+  const Ran ran =
+      fixture.RunIn(fixture.Config(),
+                    "set -e; mkdir -p \"$CACHE\"; for d in \"$HOME\" \"$TMPDIR\" \"$CACHE\" "
+                    "/var/tmp /dev/shm; do echo x >$d/f; done;"
+                    "printf '#!/bin/sh\\necho ran\\n' >$TMPDIR/p; chmod +x $TMPDIR/p; $TMPDIR/p;"
+                    "test \"$HOME\" != '" +
+                        fixture.home + "'; cat </dev/null >/dev/null; id -un; echo fine");
   CHECK(ran.output.find("ran\n") != std::string::npos);
   CHECK(ran.output.find("fine\n") != std::string::npos);
   CHECK(fs::exists(fixture.scratch().home + "/f"));

@@ -91,8 +91,11 @@ void AddPrivatePlaces(const Profile& profile, const PathPolicy& paths,
   builder.AddOp(Op(ViewOp::Kind::kDir, "/run"));
   builder.AddOp(Op(ViewOp::Kind::kProc, "/proc"));
   builder.AddOp(Op(ViewOp::Kind::kDev, "/dev"));
-  if (profile.Settings().home == HomeMode::kIsolated) builder.AddScratch(kHomeInView, scratch.home);
-  builder.AddScratch(kCacheInView, scratch.cache);
+  if (profile.Settings().home == HomeMode::kIsolated) {
+    builder.AddScratch(kHomeInView, scratch.home);
+  } else {
+    builder.AddScratch(kCacheInView, scratch.cache);
+  }
   builder.AddScratch(TemporaryFolder(paths), scratch.temporary);
   if (!IsReadable(paths, "/var")) {
     if (!IsNamed(paths, "/var/tmp")) builder.AddScratch("/var/tmp", scratch.temporary);
@@ -174,8 +177,9 @@ absl::Status MakeScratchMountPoint(const std::string& scratch, const std::string
 
 FoldersInView FindFoldersInView(const Profile& profile) {
   const ProfileConfig& settings = profile.Settings();
-  return {settings.home == HomeMode::kIsolated ? kHomeInView : settings.home_root,
-          TemporaryFolder(profile.paths()), kCacheInView};
+  const std::string temporary = TemporaryFolder(profile.paths());
+  if (settings.home == HomeMode::kReal) return {settings.home_root, temporary, kCacheInView};
+  return {kHomeInView, temporary, JoinPath(kHomeInView, kCacheInHome)};
 }
 
 }  // namespace cordon::internal
