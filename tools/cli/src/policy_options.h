@@ -10,11 +10,9 @@
 #include "absl/status/statusor.h"
 #include "cordon/sdk/profile.h"
 
-namespace CLI {
-class App;
-}
-
 namespace cordon::cli {
+
+class NamedOptions;
 
 // As typed. Empty text means that the option was not given.
 struct PolicyOptions {
@@ -43,7 +41,7 @@ struct PolicyOptions {
 };
 
 // Adds the options to `app`; `options` must outlive the parsing.
-void AddPolicyOptions(CLI::App& app, PolicyOptions& options);
+void AddPolicyOptions(NamedOptions& app, PolicyOptions& options);
 
 // The profile that the options describe: the file or the preset, the other options laid over it,
 // and then the ceiling. Every error names the option.

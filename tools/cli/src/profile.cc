@@ -11,6 +11,7 @@
 #include "command_line.h"
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/profile_json.h"
+#include "named_options.h"
 #include "policy_options.h"
 
 namespace cordon::cli {
@@ -57,7 +58,8 @@ void AddProfileCommand(CLI::App& profile, Invocation& invocation) {
   CLI::App* show = profile.add_subcommand("show", "Print the profile that options describe");
   show->footer("Example:\n  cordon profile show --preset trusted --deny-read '**/.env'");
   auto options = std::make_shared<PolicyOptions>();
-  AddPolicyOptions(*show, *options);
+  NamedOptions policy_options(*show);
+  AddPolicyOptions(policy_options, *options);
   show->callback(
       [&invocation, options] { invocation.action = [options] { return Show(*options); }; });
 

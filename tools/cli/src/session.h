@@ -20,11 +20,9 @@
 #include "cordon/sdk/request.h"
 #include "policy_options.h"
 
-namespace CLI {
-class App;
-}
-
 namespace cordon::cli {
+
+class NamedOptions;
 
 // As typed.
 struct SessionOptions {
@@ -43,7 +41,7 @@ struct SessionOptions {
   std::shared_ptr<Approver> approver;
 };
 
-void AddSessionOptions(CLI::App& app, SessionOptions& options);
+void AddSessionOptions(NamedOptions& app, SessionOptions& options);
 
 // `BuildProfile`, with the rule file and the audit log kept from being written to.
 [[nodiscard]] absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options);

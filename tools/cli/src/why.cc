@@ -19,6 +19,7 @@
 #include "cordon/sdk/path_remedy.h"
 #include "cordon/sdk/request.h"
 #include "cordon/sdk/status.h"
+#include "named_options.h"
 #include "session.h"
 
 namespace cordon::cli {
@@ -151,7 +152,8 @@ struct WhyArguments {
 CLI::App* AddSubject(CLI::App& why, const std::string& name, const std::string& description,
                      const std::string& subject, const std::shared_ptr<WhyArguments>& arguments) {
   CLI::App* command = why.add_subcommand(name, description);
-  AddSessionOptions(*command, arguments->session);
+  NamedOptions options(*command);
+  AddSessionOptions(options, arguments->session);
   command->add_option(subject, arguments->subject, "What to ask about")->required();
   return command;
 }
@@ -180,7 +182,8 @@ void AddNetwork(CLI::App& why, Invocation& invocation) {
 void AddExec(CLI::App& why, Invocation& invocation) {
   auto arguments = std::make_shared<WhyArguments>();
   CLI::App* command = why.add_subcommand("exec", "May this command run?");
-  AddSessionOptions(*command, arguments->session);
+  NamedOptions options(*command);
+  AddSessionOptions(options, arguments->session);
   command->add_option("-c", arguments->text, "Shell text; or a command after --")
       ->type_name("TEXT");
   command->add_option("-C,--chdir", arguments->chdir, "Where it would start")->type_name("DIR");
