@@ -132,6 +132,34 @@ TEST_CASE("no step follows a symbolic link, at its end or on the way") {
   CHECK(FailureOf(With({Op(Kind::kTmpfs, "/../../x")})) != "none");
 }
 
+TEST_CASE(
+    "of many entries of one folder, too, a link or another object than was meant is refused") {
+  NEEDS_NAMESPACES();
+  const TemporaryFolder folder;
+  std::vector<ViewOp> row;
+  for (int i = 0; i < 6; ++i) {
+    const std::string name = "entry" + std::to_string(i);
+    Write(folder / name, name);
+    ViewOp op = Bind(folder / name, true);
+    op.target = "/row/" + name;
+    row.push_back(op);
+  }
+  const Ran ran = Run(With(row), "cat /row/*");
+  CHECK(ran.output == "entry0entry1entry2entry3entry4entry5");
+  struct stat status;
+  REQUIRE(stat((folder / "entry4").c_str(), &status) == 0);
+  row[4].device = status.st_dev;
+  row[4].inode = status.st_ino;
+  CHECK(FailureOf(With(row)) == "none");
+  row[4].inode += 1;
+  CHECK(FailureOf(With(row)) == "mount view Stale file handle " + row[4].target);
+  row[4].inode = 0;
+  row[4].device = 0;
+  fs::remove(folder / "entry4");
+  fs::create_symlink("entry3", folder / "entry4");
+  CHECK(FailureOf(With(row)) == "mount view Too many levels of symbolic links " + row[4].target);
+}
+
 TEST_CASE("what is missing fails the plan, unless the step is optional") {
   NEEDS_NAMESPACES();
   const TemporaryFolder folder;

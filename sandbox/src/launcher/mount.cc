@@ -27,10 +27,6 @@ Fd OpenBeneath(int folder, const char* path, int more_flags) {
   return Open(folder, path, more_flags | O_NOFOLLOW, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
 }
 
-Fd OpenEntry(int folder, const char* name) {
-  return Open(folder, name, 0, RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH);
-}
-
 Fd OpenHost(const char* path) { return Open(AT_FDCWD, path, 0, RESOLVE_NO_SYMLINKS); }
 
 Fd CloneTree(int place, std::uint64_t attributes) {
@@ -41,6 +37,12 @@ Fd CloneTree(int place, std::uint64_t attributes) {
   wanted.attr_set = attributes;
   if (const int error = SetMountAttributes(tree.get(), AT_RECURSIVE, wanted)) return Fd(-error);
   return tree;
+}
+
+Fd CloneEntry(int folder, const char* name) {
+  return Fd(Call(__NR_open_tree, folder, name,
+                 AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+                     AT_RECURSIVE));
 }
 
 Fd NewFileSystem(const char* type, const char* const* options, std::uint64_t attributes) {

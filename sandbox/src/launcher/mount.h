@@ -17,14 +17,15 @@ inline constexpr std::uint64_t kPlainAttributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR
 
 // What is at `path`, relative to `folder` and beneath it, as O_PATH.
 [[nodiscard]] Fd OpenBeneath(int folder, const char* path, int more_flags = 0);
-// The same, where a link in the last place is an error (ELOOP).
-[[nodiscard]] Fd OpenEntry(int folder, const char* name);
 // What is at the absolute host path `path`, as O_PATH.
 [[nodiscard]] Fd OpenHost(const char* path);
 
 // A detached copy of the mount tree at `place`, with all that is mounted below it, and with
 // `attributes` (MOUNT_ATTR_*) set on every mount of it.
 [[nodiscard]] Fd CloneTree(int place, std::uint64_t attributes);
+
+// The same of `name`, one component and no dots, in `folder`; of a link itself.
+[[nodiscard]] Fd CloneEntry(int folder, const char* name);
 
 // A new file system as a detached mount. `options` are name, value, name, value, ..., nullptr.
 [[nodiscard]] Fd NewFileSystem(const char* type, const char* const* options,

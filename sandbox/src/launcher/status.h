@@ -18,6 +18,7 @@ using FileStatus = struct statx;
 inline constexpr unsigned kTypeMask = 0170000;
 inline constexpr unsigned kFolderType = 0040000;
 inline constexpr unsigned kRegularType = 0100000;
+inline constexpr unsigned kLinkType = 0120000;
 
 // What the kernel knows of it: no server of a network or FUSE file system is asked, which might
 // never answer (statx(2)). Returns an errno.
