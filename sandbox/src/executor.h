@@ -61,6 +61,9 @@ class SandboxExecutor final : public Executor {
   // kUnavailable when this host cannot make it.
   [[nodiscard]] absl::Status BeginProof();
 
+  // Has what was found on the host just now hold for the first command, if that comes at once.
+  void HoldForFirst() { plans_.HoldForNext(); }
+
   // Ends everything that runs, prevents what is prepared from starting, revokes the grants. Returns
   // kInternal when the end of a tree cannot be proved; can be tried again.
   [[nodiscard]] absl::Status Close();

@@ -79,6 +79,7 @@ class SandboxExecutorSet final : public ExecutorSet {
   // Whether a sandbox of the spare executor can be made here.
   absl::Status Prove() { return spare_->Prove(); }
   absl::Status BeginProof() { return spare_->BeginProof(); }
+  void HoldForFirst() { spare_->HoldForFirst(); }
 
   void RemoveAbandoned() { parts_.scratch->RemoveAbandoned(); }
 
@@ -423,6 +424,7 @@ absl::StatusOr<std::unique_ptr<ExecutorSet>> ExecutorSet::Create(const Profile& 
     auto set = internal::CreateOn(&assumed, profile, options);
     absl::Status proved = set.ok() ? (*set)->BeginProof() : set.status();
     if (set.ok()) (*set)->RemoveAbandoned();  // While it is made.
+    if (set.ok() && options.late_proof) (*set)->HoldForFirst();
     if (proved.ok() && !options.late_proof) proved = (*set)->Prove();
     if (proved.ok()) return *std::move(set);
     // Why not, and what is left, is found by looking at the host layer by layer.

@@ -73,6 +73,11 @@ absl::StatusOr<ReadyPlan> PlanCompiler::Compile() {
   return own_;
 }
 
+void PlanCompiler::HoldForNext() {
+  const std::lock_guard lock(mutex_);
+  if (own_.compiler != nullptr) own_.compiler->HoldForNext();
+}
+
 void PlanCompiler::ReplaceReadyLocked(SandboxPlan plan) {
   // What commands still hold of it makes no more.
   if (own_.ready != nullptr) own_.ready->Close();

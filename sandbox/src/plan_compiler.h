@@ -69,6 +69,9 @@ class PlanCompiler {
   // depends on; not registered before it is needed, since ready sandboxes have their own.
   [[nodiscard]] absl::StatusOr<ReadyPlan> Compile();
 
+  // After `Compile`: see `ViewCompiler::HoldForNext`.
+  void HoldForNext();
+
   // After `Compile`: begins a sandbox of the profile's own plan in `network` (null: in one of its
   // own), which serves the first command there.
   [[nodiscard]] absl::Status BeginProof(const std::shared_ptr<NetworkNamespaces>& network);

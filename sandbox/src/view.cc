@@ -22,6 +22,8 @@ bool IsSame(const CompiledView& a, const CompiledView& b) {
 struct ViewCompiler::Memory : ViewMemory {
   using ViewMemory::ViewMemory;
 
+  std::chrono::steady_clock::time_point held_until;
+
   // Whether compiling for the profile's own policy would give `last` again, as it did the last
   // time. What it would make on the host is there then.
   [[nodiscard]] bool StillGives(const CompiledView& last) {
@@ -87,6 +89,8 @@ void ViewCompiler::KeepIndex() {
 absl::StatusOr<std::shared_ptr<const CompiledView>> ViewCompiler::Compile() {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
+  const auto held_until = std::exchange(memory_->held_until, {});
+  if (last_ != nullptr && now < held_until) return last_;
   if (last_ != nullptr && memory_->StillGives(*last_)) {
     memory_->NoteChecked(now);
     return last_;
@@ -122,6 +126,11 @@ absl::Status ViewCompiler::CompileLocked(const PathPolicy& paths) {
     last_ = std::make_shared<const CompiledView>(*std::move(view));
   }
   return absl::OkStatus();
+}
+
+void ViewCompiler::HoldForNext() {
+  const std::lock_guard lock(mutex_);
+  if (memory_->journal.has_value()) memory_->held_until = memory_->checked.at + kHolding;
 }
 
 CheckedFolders ViewCompiler::checked() const {

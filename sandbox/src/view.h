@@ -4,6 +4,7 @@
 #define CORDON_SANDBOX_SRC_VIEW_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -103,6 +104,11 @@ class ViewCompiler {
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CompiledView>> Compile();
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CompiledView>> Compile(
       const PathPolicy& paths);
+
+  // Has what the last `Compile` of the profile's policy found hold for the next one, if that comes
+  // within `kHolding` of its beginning: both are for the same command.
+  static constexpr std::chrono::milliseconds kHolding{10};
+  void HoldForNext();
 
   // What the last `Compile` for the profile's policy found about folders.
   [[nodiscard]] CheckedFolders checked() const;

@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -324,6 +325,36 @@ TEST_CASE("a compiler returns the same view until something below the roots chan
   REQUIRE(third.ok());
   CHECK(*third != *first);
   CHECK(Has(**third, Kind::kMask, key));
+}
+
+TEST_CASE("what was found may hold for the next command, if that comes at once", "[view]") {
+  const ViewFixture fixture;
+  ProfileConfig config = fixture.Config();
+  config.deny_read = {"**/*.key"};
+  ViewCompiler compiler(fixture.MakeProfile(config), fixture.scratch(), 7);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto first = compiler.Compile();
+  REQUIRE(first.ok());
+  const auto compiled = std::chrono::steady_clock::now();
+  const std::string key = fixture.Write("ws/new.key");
+  SECTION("and for no other") {
+    compiler.HoldForNext();
+    const auto second = compiler.Compile();
+    REQUIRE(second.ok());
+    // On a machine that took longer it does not.
+    const bool came_at_once = std::chrono::steady_clock::now() < begin + ViewCompiler::kHolding;
+    if (came_at_once) CHECK(*second == *first);
+  }
+  SECTION("not when it comes later") {
+    compiler.HoldForNext();
+    while (std::chrono::steady_clock::now() < compiled + ViewCompiler::kHolding) {
+    }
+  }
+  SECTION("not without being told") {}
+  const auto last = compiler.Compile();
+  REQUIRE(last.ok());
+  CHECK(*last != *first);
+  CHECK(Has(**last, Kind::kMask, key));
 }
 
 TEST_CASE("after a command its protected names are gone and armed repositories are named",

@@ -96,8 +96,9 @@ struct ExecutorSetOptions {
   bool share_network = false;
   // `Create` does not wait until its first sandbox is complete: the first command does, before its
   // grants are spent, and is refused with kUnavailable where this host cannot make it. A set made
-  // without this finds the reason and the next tier then. For a program that runs one command: what
-  // it does in between costs no time.
+  // without this finds the reason and the next tier then. What `Create` found on the host is not
+  // looked at again for a first command that comes within 10 ms. For a program that runs one
+  // command, and nothing else in between: what it does until then costs no time.
   bool late_proof = false;
 };
 
