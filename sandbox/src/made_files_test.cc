@@ -82,9 +82,15 @@ TEST_CASE("what a command makes beside something hidden it reads in the same run
             "os.unlink('m'); write('m', 'again'); print(read('m'))\n"
             "write('src/n', 'n'); os.replace('src/n', 'm'); print(read('m'))\n"
             "import shutil; shutil.copytree('src/d', 'copy'); shutil.rmtree('copy')\n"
-            "print(os.path.exists('copy'))\n") ==
+            "print(os.path.exists('copy'))\n"
+            // In the place of what had a rule.
+            "shutil.rmtree('lib'); os.mkdir('lib'); write('lib/z'); print(names('lib'), "
+            "read('lib/z'))\n"
+            "shutil.rmtree('lib'); os.mkdir('o'); os.rename('o', 'lib'); print(names('lib'))\n"
+            "os.rmdir('lib'); write('lib'); print(read('lib'))\n") ==
         "made made made deep\n['e'] ['e'] ['e'] ['e'] True\nmade deep ['e']\ndeep made ['e']\n"
-        "made made deep ['g']\nmade made text ENOENT\ndeep ['i']\nagain\nn\nFalse");
+        "made made deep ['g']\nmade made text ENOENT\ndeep ['i']\nagain\nn\nFalse\n['z'] "
+        "made\n[]\nmade");
 }
 
 TEST_CASE("what a command makes beside something hidden only the next one executes") {

@@ -146,7 +146,7 @@ CallAnswer NameMediator::OnRead(const Caller& caller, const OpenRequest& request
     wanted.path = PlaceOf(again.get());
   }
   const std::string path = PathOf(caller, wanted);
-  if (path.empty() || SeemsReadable(path)) return kGoesOn;
+  if (path.empty() || SeemsReadable(path, wanted.has(O_DIRECTORY))) return kGoesOn;
   // A slash or a dot at the end asks for a folder, and for that which a link leads to.
   if (!EndsInName(path)) wanted.flags = (wanted.flags | O_DIRECTORY) & ~std::uint64_t{O_NOFOLLOW};
   std::optional<Place> place = Locate(path, !wanted.has(O_NOFOLLOW));
@@ -293,9 +293,12 @@ bool NameMediator::IsReadable(const std::string& folder) const {
   }
 }
 
-// What is in a folder with something hidden may be a link to what was made beside it.
-bool NameMediator::SeemsReadable(const std::string& path) const {
-  const std::string folder = ParentPath(NormalizePath(path));
+// What is in a folder with something hidden may be a link to what was made beside it, but not what
+// has a rule of its own.
+bool NameMediator::SeemsReadable(const std::string& path, bool is_folder) const {
+  const std::string place = NormalizePath(path);
+  if (is_folder && places_->IsReadable(place) && !made_.contains(place)) return true;
+  const std::string folder = ParentPath(place);
   return IsReadable(folder) && !places_->IsInClosed(folder);
 }
 

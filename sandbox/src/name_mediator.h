@@ -71,7 +71,7 @@ class NameMediator final : public CallHandler {
   [[nodiscard]] bool SeemsCovered(const std::string& path) const;
   // The same for reading; links that start where the rules do not give all are looked at.
   [[nodiscard]] bool IsReadable(const std::string& folder) const;
-  [[nodiscard]] bool SeemsReadable(const std::string& path) const;
+  [[nodiscard]] bool SeemsReadable(const std::string& path, bool is_folder) const;
   [[nodiscard]] bool MayMove(const Place& from, const Place& to) const;
   [[nodiscard]] int Make(const Place& place, const NameRequest& request, mode_t mask);
   [[nodiscard]] int Rename(const Place& from, const Place& to, unsigned flags);
