@@ -109,6 +109,22 @@ TEST_CASE("what a command makes beside something hidden only the next one execut
   CHECK_FALSE(SaysThatNothingNewIsExecuted(both));
 }
 
+TEST_CASE("programs work on what they make beside something hidden") {
+  NEED_ON_HOST();
+  if (std::system("git --version >/dev/null 2>&1") != 0) CORDON_SKIP("git", "no git");  // NOLINT
+  Workspace workspace;
+  const RunResult result = workspace.Shell(
+      "set -e; git init -q new; cd new; git config user.name x; git config user.email x@y.test; "
+      "for i in 1 2 3; do echo $i >f$i; git add .; git commit -qm $i; done; git gc -q; git fsck; "
+      "cd ..; git clone -q new copy; tar cf packed copy; mkdir x; tar xf packed -C x; "
+      "diff -r copy x/copy; sed -i s/3/4/ copy/f3; cat copy/f3; find x -name 'f?' | sort; "
+      "seq 9 | sort -r >n; sort -n n -o n; head -n 1 n; rm -r copy new x; ls");
+  INFO(result.standard_error.head);
+  CHECK(result.outcome.code == 0);
+  CHECK(result.standard_output.head ==
+        "4\nx/copy/f1\nx/copy/f2\nx/copy/f3\n1\nlib\nn\npacked\nsecrets\nsrc\n");
+}
+
 TEST_CASE("how a file is to be opened for reading counts when that is done for a command") {
   NEED_ON_HOST();
   Workspace workspace;
