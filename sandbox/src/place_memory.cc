@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cordon/sdk/profile.h"
 #include "host_looks.h"
 
 namespace cordon::internal {
@@ -52,7 +51,7 @@ NodeType PlaceMemory::Remembered(const std::string& path) {
 
 NodeType PlaceMemory::TypeOf(const std::string& path) {
   const HostJournal::Unnoted unnoted;
-  if (!IsOfSystem(path)) return StatusOf(path).type;
+  if (!IsSystemPath(path)) return StatusOf(path).type;
   Folder& folder = CheckedFolder(ParentPath(path));
   if (folder.may_change_unnoticed) return StatusOf(path).type;
   const auto [known, is_new] = folder.types.try_emplace(path);
@@ -83,15 +82,6 @@ void PlaceMemory::BeginChecks() {
   pollfd entry = {mounts_.get(), POLLPRI, 0};
   if (!mounts_.valid() || poll(&entry, 1, 0) != 0) folders_.clear();
   for (auto& [path, folder] : folders_) folder.is_checked = false;
-}
-
-bool PlaceMemory::IsOfSystem(const std::string& path) {
-  static const std::vector<std::string> kSorted = [] {
-    std::vector<std::string> sorted = SystemPaths();
-    std::sort(sorted.begin(), sorted.end());
-    return sorted;
-  }();
-  return std::binary_search(kSorted.begin(), kSorted.end(), path);
 }
 
 }  // namespace cordon::internal

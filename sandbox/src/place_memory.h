@@ -36,7 +36,6 @@ class PlaceMemory {
   [[nodiscard]] NodeType TypeOf(const std::string& path);
   [[nodiscard]] Folder& CheckedFolder(const std::string& path);
   void BeginChecks();
-  [[nodiscard]] static bool IsOfSystem(const std::string& path);
 
   std::map<std::string, Folder> folders_;
   UniqueFd mounts_;              // /proc/self/mountinfo, which poll(2) watches (proc(5)).

@@ -97,14 +97,22 @@ std::vector<std::string> Topmost(const std::set<std::string>& roots,
 
 }  // namespace
 
+bool IsSystemPath(std::string_view path) {
+  static const std::vector<std::string_view> kSorted = [] {
+    std::vector<std::string_view> sorted(SystemPaths().begin(), SystemPaths().end());
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  }();
+  return std::binary_search(kSorted.begin(), kSorted.end(), path);
+}
+
 std::vector<RulePlace> FindRulePlaces(const PathPolicy& paths, const std::vector<NodeType>& types) {
-  const std::set<std::string> system(SystemPaths().begin(), SystemPaths().end());
   std::vector<RulePlace> places;
   for (std::size_t i = 0; i < types.size(); ++i) {
     const PathRule& rule = paths.rules()[i];
     if (!places.empty() && places.back().path == rule.path) continue;
     RulePlace place = PlaceAt(paths, rule.path, types[i]);
-    place.is_system = system.contains(rule.path);
+    place.is_system = IsSystemPath(rule.path);
     places.push_back(std::move(place));
   }
   return places;

@@ -29,6 +29,9 @@ struct RulePlace {
   bool is_system = false;
 };
 
+// Whether `path` is one of `SystemPaths`.
+[[nodiscard]] bool IsSystemPath(std::string_view path);
+
 // Sorted by path. `types` says what is at the path of each of the policy's rules.
 [[nodiscard]] std::vector<RulePlace> FindRulePlaces(const PathPolicy& paths,
                                                     const std::vector<NodeType>& types);

@@ -31,6 +31,13 @@ struct PathPolicy::Compiled {
     GlobRule rule;
   };
   std::vector<Entry> entries;
+  bool denies_read = false;
+  bool denies_write = false;  // Also where it denies reading.
+
+  // Whether there is one that denies something on `axis`.
+  [[nodiscard]] bool DenyOn(Axis axis) const {
+    return axis == Axis::kWrite ? denies_write : denies_read;
+  }
 
   // Calls `visit` with the entries that may match `path` until it says true; the entry, or null.
   template <typename Visit>
@@ -71,16 +78,22 @@ Rules::const_iterator FirstAt(const Rules& rules, std::string_view path) {
       [](const PathRule& rule, std::string_view wanted) { return rule.path < wanted; });
 }
 
-// The narrowest of the rules of one shape at exactly `path`.
-LiteralMatch NarrowestAt(const Rules& rules, Axis axis, std::string_view path, PathShape shape) {
-  LiteralMatch match;
-  for (auto rule = FirstAt(rules, path); rule != rules.end() && rule->path == path; ++rule) {
-    const std::optional<Access>& access = On(axis, *rule);
-    if (rule->shape != shape || !access.has_value()) continue;
-    if (match.rule == nullptr || *access < match.access) match = {*access, &*rule};
-  }
-  return match;
+// Of those of one shape at one path the narrowest decides.
+void Consider(const PathRule& rule, const std::optional<Access>& access, LiteralMatch& match) {
+  if (!access.has_value()) return;
+  if (match.rule == nullptr || *access < match.access) match = {*access, &rule};
 }
+
+// The narrowest of the rules of each shape at exactly `path`.
+struct MatchesAt {
+  MatchesAt(const Rules& rules, Axis axis, std::string_view path) {
+    for (auto rule = FirstAt(rules, path); rule != rules.end() && rule->path == path; ++rule) {
+      Consider(*rule, On(axis, *rule), rule->shape == PathShape::kExact ? exact : tree);
+    }
+  }
+  LiteralMatch exact;
+  LiteralMatch tree;
+};
 
 std::string_view Parent(std::string_view path) {
   const std::size_t slash = path.rfind('/');
@@ -90,14 +103,16 @@ std::string_view Parent(std::string_view path) {
 // The tree rule that decides for what is in the folder `path`.
 LiteralMatch ResolveContent(const Rules& rules, Axis axis, std::string_view path) {
   for (;; path = Parent(path)) {
-    const LiteralMatch match = NarrowestAt(rules, axis, path, PathShape::kTree);
+    const LiteralMatch match = MatchesAt(rules, axis, path).tree;
     if (match.rule != nullptr || path.size() == 1) return match;
   }
 }
 
 LiteralMatch ResolveLiteral(const Rules& rules, Axis axis, std::string_view path) {
-  const LiteralMatch exact = NarrowestAt(rules, axis, path, PathShape::kExact);
-  return exact.rule != nullptr ? exact : ResolveContent(rules, axis, path);
+  const MatchesAt here(rules, axis, path);
+  if (here.exact.rule != nullptr) return here.exact;
+  if (here.tree.rule != nullptr || path.size() == 1) return here.tree;
+  return ResolveContent(rules, axis, Parent(path));
 }
 
 PathDecision Decided(const LiteralMatch& match) {
@@ -185,6 +200,8 @@ PathPolicy::PathPolicy(std::vector<PathRule> rules, std::vector<GlobRule> globs)
   for (const GlobRule& rule : globs_) {
     absl::StatusOr<Glob> glob = Glob::Compile(rule.pattern);
     compiled->entries.push_back({glob.ok() ? *std::move(glob) : Glob::Everything(), rule});
+    compiled->denies_read = compiled->denies_read || Denies(rule.effect, Axis::kRead);
+    compiled->denies_write = compiled->denies_write || Denies(rule.effect, Axis::kWrite);
   }
   std::stable_sort(compiled->entries.begin(), compiled->entries.end(),
                    [](const Compiled::Entry& a, const Compiled::Entry& b) {
@@ -194,7 +211,7 @@ PathPolicy::PathPolicy(std::vector<PathRule> rules, std::vector<GlobRule> globs)
 }
 
 const GlobRule* PathPolicy::DenyingGlob(Axis axis, std::string_view path) const {
-  if (compiled_ == nullptr) return nullptr;
+  if (compiled_ == nullptr || !compiled_->DenyOn(axis)) return nullptr;
   const Compiled::Entry* entry = compiled_->Find(path, [&](const Compiled::Entry& e) {
     return Denies(e.rule.effect, axis) && e.glob.DeepestMatch(path).has_value();
   });
