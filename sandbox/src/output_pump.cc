@@ -89,7 +89,8 @@ OutputPump::OutputPump(const RunOptions& options, Pipe standard_output, Pipe sta
 }
 
 absl::StatusOr<RunResult> OutputPump::Run(Execution& execution) {
-  for (Stream& stream : streams_) stream.pipe.writer.Reset();
+  // The writing ends stay open here: that the command closes its own wakes nobody then, and its end
+  // is known otherwise.
   // A set-up that hangs must not outlive the limit either; the command's own time starts later.
   SetTimeLimit(std::chrono::steady_clock::now());
   while (!gave_up_ && !execution.IsOver()) WaitForOneThing(execution);

@@ -128,16 +128,15 @@ Outcome SetUp(const Spawn& spawn) {
 
 // For a command that has not come yet, or needs a terminal of the view, which stays open as
 // `terminal`.
-StartedCommand StartInView(Spawn& spawn, Fd* terminal) {
-  StartedCommand failed;
-  failed.outcome = EnterView(spawn);
-  if (failed.outcome.ok() && spawn.command.header != nullptr) {
-    failed.outcome = MakeTerminal(spawn, terminal);
-    for (int& standard : spawn.standard) standard = terminal->get();
+Outcome MakeViewFirst(Spawn& spawn, Fd* terminal) {
+  if (Outcome o = EnterView(spawn); !o.ok()) return o;
+  if (spawn.command.header == nullptr) {
+    HoldOnlyWhatWaitingNeeds(&spawn);
+    return {};
   }
-  if (!failed.outcome.ok()) return failed;
-  if (spawn.command.header == nullptr) HoldOnlyWhatWaitingNeeds(&spawn);
-  return StartCommand(spawn, {NothingMore, LeaveHost});
+  if (Outcome o = MakeTerminal(spawn, terminal); !o.ok()) return o;
+  for (int& standard : spawn.standard) standard = terminal->get();
+  return {};
 }
 
 // Kept open across the view, in which there is none.
@@ -146,28 +145,34 @@ Fd OpenCpuTime(const Spawn& spawn) {
   return Fd(Call(__NR_openat, spawn.cgroup, "cpu.stat", O_RDONLY | O_CLOEXEC));
 }
 
+[[noreturn]] void FailToStart(int channel, const Outcome& outcome) {
+  ReportFailure(channel, outcome);
+  Exit(1);
+}
+
 [[noreturn]] void RunFirstProcess(Spawn spawn) {
-  StartedCommand started;
   Fd cpu_time = OpenCpuTime(spawn);
-  if (spawn.cgroup >= 0) started.outcome = At(Step::kLimits, cpu_time.error());
+  Outcome set_up;
+  if (spawn.cgroup >= 0) set_up = At(Step::kLimits, cpu_time.error());
   spawn.cpu_time = cpu_time.Release();  // As long as this process.
-  if (started.outcome.ok()) started.outcome = SetUp(spawn);
+  if (set_up.ok()) set_up = SetUp(spawn);
+  const wire::CommandHeader* command = spawn.command.header;
+  const bool needs_view_first = command == nullptr || command->terminal_rows != 0;
   Fd terminal;
-  if (started.outcome.ok()) {
-    const wire::CommandHeader* command = spawn.command.header;
-    const bool needs_view_first = command == nullptr || command->terminal_rows != 0;
-    started = needs_view_first ? StartInView(spawn, &terminal)
-                               : StartCommand(spawn, {EnterView, LeaveHost});
-  }
-  if (!started.outcome.ok()) {
-    ReportFailure(spawn.channel, started.outcome);
+  if (set_up.ok() && needs_view_first) set_up = MakeViewFirst(spawn, &terminal);
+  if (!set_up.ok()) FailToStart(spawn.channel, set_up);
+
+  CommandStart start(spawn);
+  start.Begin({needs_view_first ? NothingMore : EnterView, LeaveHost});
+  Supervised supervised;
+  supervised.held = {spawn.channel, spawn.launcher, spawn.cpu_time};
+  if (HoldForSupervision(&supervised.held) != 0) {
+    start.Kill();
     Exit(1);
   }
-  Supervised supervised;
-  supervised.channel = spawn.channel;
-  supervised.launcher = spawn.launcher;
+  const StartedCommand started = start.Await();
+  if (!started.outcome.ok()) FailToStart(supervised.held.channel, started.outcome);
   supervised.limits = spawn.plan.header->watched;
-  supervised.cpu_time = spawn.cpu_time;
   supervised.command = started.pid;
   supervised.started_microseconds = started.started_microseconds;
   supervised.is_init = spawn.plan.header->namespaces != 0;

@@ -26,6 +26,7 @@ constexpr int kChannel = 0;
 constexpr int kSignals = 1;
 constexpr int kLauncher = 2;
 constexpr int kCpuTime = 3;
+constexpr int kAbove = 16;
 
 constexpr std::uint64_t kNever = TreeWatch::kNever;
 // How long what does not die (in uninterruptible sleep) is waited for before the host is told.
@@ -37,10 +38,9 @@ constexpr __kernel_timespec kLongPause = {0, 500'000'000};
 class Supervisor {
  public:
   explicit Supervisor(const Supervised& supervised)
-      : supervised_(supervised), watch_(supervised.limits, supervised.cpu_time) {}
+      : supervised_(supervised), watch_(supervised.limits, supervised.held.cpu_time) {}
 
   [[noreturn]] void Run() {
-    HoldOnlyWhatIsNeeded();
     Report(SpawnEvent::Kind::kStarted);
     for (;;) {
       if (NowMicroseconds() >= kill_at_) KillTree();
@@ -53,27 +53,6 @@ class Supervisor {
   }
 
  private:
-  void HoldOnlyWhatIsNeeded() {
-    const std::uint64_t child_ended = std::uint64_t{1} << (SIGCHLD - 1);
-    Fd signals(Call(__NR_signalfd4, -1, &child_ended, sizeof(child_ended), O_CLOEXEC | O_NONBLOCK));
-    // The lowest numbers may be taken by what is moved to them, so by way of high ones.
-    const long channel = Call(__NR_fcntl, supervised_.channel, F_DUPFD, 16);
-    const long launcher = Call(__NR_fcntl, supervised_.launcher, F_DUPFD, 16);
-    const long signal_copy = Call(__NR_fcntl, signals.get(), F_DUPFD, 16);
-    const bool has_cpu_time = supervised_.cpu_time >= 0;
-    const long cpu_time = has_cpu_time ? Call(__NR_fcntl, supervised_.cpu_time, F_DUPFD, 16) : 0;
-    const bool held = channel >= 0 && launcher >= 0 && signal_copy >= 0 &&
-                      MakeDescriptor(static_cast<int>(channel), kChannel) == 0 &&
-                      MakeDescriptor(static_cast<int>(signal_copy), kSignals) == 0 &&
-                      MakeDescriptor(static_cast<int>(launcher), kLauncher) == 0 && cpu_time >= 0 &&
-                      (!has_cpu_time || MakeDescriptor(static_cast<int>(cpu_time), kCpuTime) == 0);
-    if (!held) Exit(1);
-    if (has_cpu_time) watch_.MoveTo(kCpuTime);
-    // Its number may be another one's by now.
-    (void)signals.Release();
-    CloseFrom((has_cpu_time ? kCpuTime : kLauncher) + 1);
-  }
-
   // Until something happened or `deadline` has come.
   void Wait(std::uint64_t deadline) {
     pollfd entries[] = {{kChannel, POLLIN, 0}, {kSignals, POLLIN, 0}, {kLauncher, POLLIN, 0}};
@@ -231,6 +210,28 @@ class Supervisor {
 };
 
 }  // namespace
+
+int HoldForSupervision(SupervisorDescriptors* descriptors) {
+  const std::uint64_t child_ended = std::uint64_t{1} << (SIGCHLD - 1);
+  const long signals =
+      Call(__NR_signalfd4, -1, &child_ended, sizeof(child_ended), O_CLOEXEC | O_NONBLOCK);
+  const bool has_cpu_time = descriptors->cpu_time >= 0;
+  // The lowest numbers may be taken by what is moved to them, so by way of high ones.
+  const int from[] = {descriptors->channel, static_cast<int>(signals), descriptors->launcher,
+                      descriptors->cpu_time};
+  const int count = has_cpu_time ? kCpuTime + 1 : kCpuTime;
+  long copies[kCpuTime + 1];
+  for (int i = 0; i < count; ++i) {
+    copies[i] = Call(__NR_fcntl, from[i], F_DUPFD, kAbove);
+    if (const int error = ErrorOf(copies[i])) return error;
+  }
+  for (int i = 0; i < count; ++i) {
+    if (const int error = MakeDescriptor(static_cast<int>(copies[i]), i)) return error;
+  }
+  CloseFrom(count);
+  *descriptors = {kChannel, kLauncher, has_cpu_time ? kCpuTime : -1};
+  return 0;
+}
 
 void Supervise(const Supervised& supervised) { Supervisor(supervised).Run(); }
 

@@ -11,10 +11,16 @@
 
 namespace cordon::launcher {
 
-struct Supervised {
+// What a supervisor holds open.
+struct SupervisorDescriptors {
   int channel = -1;
   int launcher = -1;  // Its pidfd.
-  int command = 0;    // pid
+  int cpu_time = -1;  // cpu.stat of the tree's cgroup, where it has one.
+};
+
+struct Supervised {
+  SupervisorDescriptors held;
+  int command = 0;  // pid
   std::uint64_t started_microseconds = 0;
   // Whether this is pid 1 of a namespace; else a subreaper, which looks for its descendants.
   bool is_init = true;
@@ -23,10 +29,14 @@ struct Supervised {
   // (setns(2), which Landlock and the filter refuse). Nothing is left then when it has no child.
   bool keeps_orphans = true;
   internal::TreeLimits limits;
-  int cpu_time = -1;  // cpu.stat of the tree's cgroup, where it has one.
 };
 
-// Reports the start, and at last the end. All signals are blocked; takes over all descriptors.
+// Moves them to where the supervisor looks for them and closes all others, before it is known
+// whether the command runs: nothing has to wait for that then. Returns an errno, with which it may
+// hold none of them any more.
+[[nodiscard]] int HoldForSupervision(SupervisorDescriptors* descriptors);
+
+// Reports the start, and at last the end. All signals are blocked.
 [[noreturn]] void Supervise(const Supervised& supervised);
 
 // Says on `channel` that the set-up failed.

@@ -21,9 +21,6 @@ class TreeWatch {
   // To be made when the command begins.
   TreeWatch(const TreeLimits& limits, int cpu_time);
 
-  // `cpu_time` is there from now on.
-  void MoveTo(int cpu_time) { cpu_time_ = cpu_time; }
-
   // When to look next, in the time of NowMicroseconds(); kNever without limits.
   [[nodiscard]] std::uint64_t next() const { return next_; }
 
@@ -38,7 +35,7 @@ class TreeWatch {
   [[nodiscard]] TreeLimit Measure() const;
 
   const TreeLimits limits_;
-  int cpu_time_;
+  const int cpu_time_;
   const std::uint64_t cpu_before_;  // What the cgroup had used for the set-up of the sandbox.
   std::uint64_t next_ = kNever;
   TreeLimit exceeded_ = TreeLimit::kNone;
