@@ -126,6 +126,9 @@ bool Execution::ReadEvents() {
 }
 
 void Execution::ReadEventsLocked() {
+  for (SaidEvent& said : std::exchange(spawned_.said, {})) {
+    OnEventLocked(said.event, std::move(said.attached));
+  }
   while (channel_open_) {
     SpawnEvent event;
     UniqueFd attached;
@@ -146,6 +149,7 @@ void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd attached) {
   switch (event.kind) {
     case SpawnEvent::Kind::kStarted:
       started_ = std::chrono::steady_clock::now();
+      if (on_start_) on_start_();
       return;
     case SpawnEvent::Kind::kFailed:
       // What was seen first is the cause.
@@ -369,6 +373,7 @@ void Execution::SettleLocked() {
   ReadEventsLocked();
   if (!started_.has_value() && !ended_.has_value()) {
     settled_ = SetupFailureLocked();
+    spawned_.run.Tidied();
   } else {
     RunResult result = KnownLocked();
     // A supervisor that is no pid 1 and gave no last word was killed before it had ended the
@@ -397,11 +402,8 @@ void Execution::SettleLocked() {
 }
 
 void Execution::TidyLocked(RunResult& result) {
-  const ReadyPlan& plan = context_.plan;
-  result.changed_protected = plan.ChangedProtected();
-  if (plan.view != nullptr && !plan.view->absent.empty()) {
-    plan.registered->launcher().NoteTidied(spawned_.run_id);
-  }
+  result.changed_protected = context_.plan.ChangedProtected();
+  spawned_.run.Tidied();
 }
 
 void Execution::TakeNetworkLocked(RunResult& result) {

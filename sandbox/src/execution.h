@@ -56,6 +56,9 @@ class Execution {
   // Run once, at the end; set before the execution is shared.
   void OnEnd(std::function<void()> callback) { on_end_ = std::move(callback); }
 
+  // The same, once the command runs; not for one that ends before it was seen to.
+  void OnStart(std::function<void()> callback) { on_start_ = std::move(callback); }
+
   // For poll(2): the launcher's messages, and the end of the tree's first process, which is the
   // last one.
   [[nodiscard]] int channel_fd() const { return spawned_.channel.get(); }
@@ -139,9 +142,10 @@ class Execution {
   [[nodiscard]] RunResult KnownLocked() const;
   void QuarantineLocked();
 
-  const SpawnedSandbox spawned_;
+  SpawnedSandbox spawned_;  // Its descriptors stay what they are.
   const SteadyTime handed_over_ = std::chrono::steady_clock::now();
   std::function<void()> on_end_;
+  std::function<void()> on_start_;
   const std::chrono::milliseconds end_patience_;
   std::atomic<bool> terminated_ = false;
   std::atomic<bool> quarantined_ = false;

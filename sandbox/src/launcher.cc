@@ -6,11 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -165,46 +165,38 @@ class LauncherProcess final : public Launcher {
     if (const int error = answer->reply.error_number) {
       return MakeSetupFailure(StepName(Step::kPlan), error, "the launcher refused the plan");
     }
+    if (!plan.absent.empty()) {
+      const std::lock_guard lock(runs_mutex_);
+      noted_plans_.insert(answer->reply.plan_id);
+    }
     return answer->reply.plan_id;
   }
 
   void RemovePlan(std::uint32_t id) override {
+    {
+      const std::lock_guard lock(runs_mutex_);
+      noted_plans_.erase(id);
+    }
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kRemovePlan;
     request.plan_id = id;
     (void)conversation_.Ask(request, {}, {});
   }
 
-  absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id, const SpawnPlace& place) override {
+  absl::StatusOr<PreparedSandbox> Prepare(std::uint32_t plan_id, const SpawnPlace& place) override {
     absl::StatusOr<Channel> channel = MakeChannel();
     if (!channel.ok()) return channel.status();
+    absl::StatusOr<NotedRun> run = TakePlace(plan_id);
+    if (!run.ok()) return run.status();
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kPrepare;
     request.plan_id = plan_id;
+    AddRun(*run, request);
     std::vector<int> descriptors = {channel->theirs.get()};
     AddPlace(place, request, descriptors);
     absl::Status told = conversation_.Tell(request, descriptors);
     if (!told.ok()) return told;
-    return std::move(channel->ours);
-  }
-
-  absl::StatusOr<std::uint32_t> NoteRunning(std::uint32_t plan_id, int pidfd) override {
-    LauncherRequest request;
-    request.kind = LauncherRequest::Kind::kRunning;
-    request.plan_id = plan_id;
-    request.run_id = NextRun();
-    const int descriptors[] = {pidfd};
-    absl::Status told = conversation_.Tell(request, descriptors);
-    if (!told.ok()) return told;
-    return request.run_id;
-  }
-
-  void NoteTidied(std::uint32_t run_id) override {
-    LauncherRequest request;
-    request.kind = LauncherRequest::Kind::kTidied;
-    request.run_id = run_id;
-    // Without a launcher nobody removes anything.
-    (void)conversation_.Tell(request, {});
+    return PreparedSandbox{std::move(channel->ours), *std::move(run)};
   }
 
   absl::StatusOr<SpawnedSandbox> Spawn(std::uint32_t plan_id, const CommandPlan& command,
@@ -214,23 +206,26 @@ class LauncherProcess final : public Launcher {
     if (!block.ok()) return block.status();
     absl::StatusOr<Channel> channel = MakeChannel();
     if (!channel.ok()) return channel.status();
+    absl::StatusOr<NotedRun> run = TakePlace(plan_id);
+    if (!run.ok()) return run.status();
     std::vector<int> descriptors = {standard_input, standard_output, standard_error,
                                     channel->theirs.get()};
     LauncherRequest request;
     request.kind = LauncherRequest::Kind::kSpawn;
     request.plan_id = plan_id;
-    request.run_id = NextRun();
+    AddRun(*run, request);
     AddPlace(place, request, descriptors);
+    run->Begin();
     if (block->size() <= kMaxInlineBytes) {
       request.inline_bytes = static_cast<std::uint32_t>(block->size());
       return Begun(conversation_.Ask(request, *block, descriptors), std::move(channel->ours),
-                   request.run_id);
+                   *std::move(run));
     }
     const absl::StatusOr<UniqueFd> file = MemoryFile(*block);
     if (!file.ok()) return file.status();
     descriptors.push_back(file->get());
     return Begun(conversation_.Ask(request, {}, descriptors), std::move(channel->ours),
-                 request.run_id);
+                 *std::move(run));
   }
 
   absl::StatusOr<StartedNetwork> MakeNetwork(bool with_gateway) override {
@@ -325,22 +320,42 @@ class LauncherProcess final : public Launcher {
     return absl::OkStatus();
   }
 
-  std::uint32_t NextRun() {
-    const std::uint32_t next = ++runs_;
-    return next != 0 ? next : ++runs_;
+  // For one more command of the plan. None where there is nothing that it must not leave behind.
+  absl::StatusOr<NotedRun> TakePlace(std::uint32_t plan_id) {
+    const std::lock_guard lock(runs_mutex_);
+    if (!noted_plans_.contains(plan_id)) return NotedRun();
+    if (runs_ == nullptr) {
+      absl::StatusOr<std::shared_ptr<RunTable>> made = RunTable::Create();
+      if (!made.ok()) return made.status();
+      LauncherRequest request;
+      request.kind = LauncherRequest::Kind::kRunTable;
+      const int descriptors[] = {(*made)->file()};
+      absl::Status told = conversation_.Tell(request, descriptors);
+      if (!told.ok()) return told;
+      runs_ = *std::move(made);
+    }
+    return runs_->Take();
+  }
+
+  static void AddRun(const NotedRun& run, LauncherRequest& request) {
+    request.run_place = run.place();
+    request.run_id = run.id();
   }
 
   static absl::StatusOr<SpawnedSandbox> Begun(absl::StatusOr<Answer> answer, UniqueFd channel,
-                                              std::uint32_t run_id) {
+                                              NotedRun run) {
     if (!answer.ok()) return answer.status();
     if (const int error = answer->reply.error_number) {
+      run.Tidied();
       return MakeSetupFailure(StepName(Step::kNamespaces), error, "cannot make a sandbox");
     }
-    return SpawnedSandbox{std::move(answer->descriptor), std::move(channel), run_id};
+    return SpawnedSandbox{std::move(answer->descriptor), std::move(channel), std::move(run), {}};
   }
 
-  std::atomic<std::uint32_t> runs_ = 0;
   Conversation conversation_;
+  std::mutex runs_mutex_;
+  std::set<std::uint32_t> noted_plans_;  // Those with names under which nothing may be left.
+  std::shared_ptr<RunTable> runs_;       // Null while there are none.
   std::mutex stop_mutex_;
   UniqueFd pidfd_;
 };

@@ -9,18 +9,36 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "cordon/sdk/unique_fd.h"
 #include "plan.h"
+#include "run_table.h"
 
 namespace cordon::internal {
 
+// What was received from a spawn's channel.
+struct SaidEvent {
+  SpawnEvent event;
+  UniqueFd attached;
+};
+
 // A spawn that the launcher has begun. Dropping `channel` kills the tree.
 struct SpawnedSandbox {
-  UniqueFd pidfd;            // Of the sandbox's pid 1: readable once the whole tree has ended.
-  UniqueFd channel;          // Carries `SpawnEvent`s out and `SpawnControl`s in.
-  std::uint32_t run_id = 0;  // For `Launcher::NoteTidied`.
+  UniqueFd pidfd;    // Of the sandbox's pid 1: readable once the whole tree has ended.
+  UniqueFd channel;  // Carries `SpawnEvent`s out and `SpawnControl`s in.
+  // Of a command that must leave nothing under certain names: begun.
+  NotedRun run;
+  // What a sandbox that waited had said, but for kReady, and was received before it had its
+  // command.
+  std::vector<SaidEvent> said;
+};
+
+// A sandbox that waits for its command, or will when it is made. Dropping `channel` ends it.
+struct PreparedSandbox {
+  UniqueFd channel;
+  NotedRun run;  // To be begun before the command is handed over.
 };
 
 // Where a sandbox is made.
@@ -88,21 +106,11 @@ class Launcher {
   // Begins a sandbox of the plan that waits for its command, and returns its channel without
   // waiting for anything: see ready_sandboxes.h, which speaks with it. Returns kUnavailable when
   // the launcher is gone.
-  [[nodiscard]] virtual absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id,
-                                                         const SpawnPlace& place) = 0;
-  [[nodiscard]] absl::StatusOr<UniqueFd> Prepare(std::uint32_t plan_id) {
+  [[nodiscard]] virtual absl::StatusOr<PreparedSandbox> Prepare(std::uint32_t plan_id,
+                                                                const SpawnPlace& place) = 0;
+  [[nodiscard]] absl::StatusOr<PreparedSandbox> Prepare(std::uint32_t plan_id) {
     return Prepare(plan_id, SpawnPlace());
   }
-
-  // Says that the tree behind `pidfd` (borrowed), which `Prepare` began, gets its command: what it
-  // must not leave behind is removed also when the calling process dies. Returns the `run_id` of
-  // that.
-  [[nodiscard]] virtual absl::StatusOr<std::uint32_t> NoteRunning(std::uint32_t plan_id,
-                                                                  int pidfd) = 0;
-
-  // Says that nothing is left of what the tree, which has ended, must not leave behind: what
-  // appears under those names from now on is somebody else's.
-  virtual void NoteTidied(std::uint32_t run_id) = 0;
 
   // From now on, when the calling process dies without having called `Stop`, the folder `name` of
   // the open folder `parent` (borrowed) is removed with everything in it.

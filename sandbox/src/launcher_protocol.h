@@ -1,5 +1,5 @@
 // What the library and the launcher say to each other on the launcher's socket (SOCK_SEQPACKET):
-// one request, one reply (but for kPrepare, kRunning and kTidied), never two at a time.
+// one request, one reply (but for kPrepare and kRunTable), never two at a time.
 
 #ifndef CORDON_SANDBOX_SRC_LAUNCHER_PROTOCOL_H_
 #define CORDON_SANDBOX_SRC_LAUNCHER_PROTOCOL_H_
@@ -15,6 +15,9 @@ inline constexpr int kLauncherHost = 4;  // pidfd of the process that it must no
 // A command up to this size travels in the request itself.
 inline constexpr std::uint32_t kMaxInlineBytes = 24 * 1024;
 
+// How many commands can be noted at a time in a run table.
+inline constexpr std::uint32_t kMaxNotedRuns = 256;
+
 // How many plans can be held at a time.
 inline constexpr std::uint32_t kMaxPlans = 4096;
 
@@ -22,17 +25,15 @@ struct LauncherRequest {
   enum class Kind : std::uint32_t {
     kAddPlan,     // One descriptor: a memory file with the plan's block.
     kRemovePlan,  // `plan_id`
-    kSpawn,  // `plan_id`, `run_id`. Descriptors: input, output, error, channel; with `kInNetwork`
-             // the network namespace to start in; with `kInCgroup` the cgroup; and, when
-             // `inline_bytes` is 0, a memory file with the command's block, which else follows this
-             // record.
-    kPrepare,    // `plan_id`. Descriptors: the channel of a sandbox that waits for its command;
-                 // with `kInNetwork` the network namespace to make it in; with `kInCgroup` the
-                 // cgroup. There is no reply; what fails is said on the channel.
-    kRunning,    // `plan_id`, `run_id`, one descriptor: the pidfd of such a sandbox, which gets
-                 // its command now. There is no reply.
-    kTidied,     // `run_id`: what that command, which has ended, must not leave behind is removed.
-                 // There is no reply.
+    kSpawn,  // `plan_id`, `run_place`, `run_id`. Descriptors: input, output, error, channel; with
+             // `kInNetwork` the network namespace to start in; with `kInCgroup` the cgroup; and,
+             // when `inline_bytes` is 0, a memory file with the command's block, which else follows
+             // this record.
+    kPrepare,    // `plan_id`, `run_place`, `run_id`. Descriptors: the channel of a sandbox that
+                 // waits for its command; with `kInNetwork` the network namespace to make it in;
+                 // with `kInCgroup` the cgroup. There is no reply; what fails is said on the
+                 // channel.
+    kRunTable,   // One descriptor: the memory file of a RunTable (run_table.h). There is no reply.
     kOwnFolder,  // One descriptor: a folder. The name of a folder in it follows this record; it is
                  // removed when the process that is served dies.
     kMakeNetwork,        // One descriptor: the socket on which the new network's keeper serves
@@ -49,7 +50,11 @@ struct LauncherRequest {
   // ruleset is used if it is there already, and is made if not; 0: none. The size stays a multiple
   // of 8.
   std::uint32_t template_plan = 0;
-  std::uint32_t run_id = 0;  // Of a command, never 0; may come again after 2^32.
+  // Of a command that must leave nothing under the plan's absent names: one more than its place in
+  // the run table, and the number that stands there while something may be left. Both 0: of none.
+  std::uint32_t run_place = 0;
+  std::uint32_t run_id = 0;
+  std::uint32_t reserved = 0;
 };
 inline constexpr int kSpawnDescriptors = 4;
 

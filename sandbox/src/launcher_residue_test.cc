@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "descriptor_message.h"
 #include "launcher.h"
 #include "sandbox_testing.h"
 #include "support/catch.h"
@@ -17,11 +18,25 @@
 namespace cordon::internal::testing {
 namespace {
 
-enum class End { kTidied, kNotTidied };
+enum class End { kTidied, kNotTidied, kWaiting, kHandedOver };
+
+// Whether it was begun without a command, and then got one if `end` says so, and has ended.
+bool RunsInPrepared(Launcher& launcher, std::uint32_t id, End end, PreparedSandbox& kept) {
+  auto prepared = launcher.Prepare(id);
+  if (!prepared.ok() || !WaitReadable(prepared->channel.get())) return false;
+  if (end == End::kHandedOver) {
+    // What cannot be read ends it.
+    prepared->run.Begin();
+    if (SendMessage(prepared->channel.get(), "no command", {}, {}) != 0) return false;
+  }
+  kept = *std::move(prepared);
+  return true;
+}
 
 // In a process of its own: runs two commands of one plan, in the middle of which nothing may be
-// left under the name `absent`, tidies up after the first, and after the second if `end` says so.
-// Makes a file of that name after that, and waits to be killed.
+// left under the name `absent`, tidies up after the first, and after the second if `end` says so;
+// or makes a sandbox for the second that waits for it. Makes a file of that name after that, and
+// waits to be killed.
 [[noreturn]] void Host(const TemporaryFolder& folder, const std::string& absent, End end,
                        int ready) {
   const auto launcher = StartedLauncherOrFail();
@@ -31,11 +46,17 @@ enum class End { kTidied, kNotTidied };
   plan.absent = {absent};
   const auto id = launcher->AddPlan(plan);
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const bool is_prepared = end == End::kWaiting || end == End::kHandedOver;
+  PreparedSandbox kept;
   for (int i = 0; i < 2; ++i) {
-    const auto spawned =
+    if (i == 1 && is_prepared) {
+      if (!RunsInPrepared(*launcher, *id, end, kept)) _exit(1);
+      break;
+    }
+    auto spawned =
         launcher->Spawn(*id, Shell("true"), null.get(), null.get(), null.get(), SpawnPlace());
     if (!spawned.ok() || !WaitReadable(spawned->pidfd.get())) _exit(1);
-    if (i == 0 || end == End::kTidied) launcher->NoteTidied(spawned->run_id);
+    if (i == 0 || end == End::kTidied) spawned->run.Tidied();
   }
   std::ofstream(absent) << "mine";
   (void)!write(ready, "r", 1);
@@ -67,6 +88,12 @@ bool StaysAfterDeath(End end) {
     std::this_thread::yield();
   }
   return std::filesystem::exists(absent);
+}
+
+TEST_CASE("what appears under an absent name while a sandbox waits for its command is left alone") {
+  NEEDS_NAMESPACES();
+  CHECK_FALSE(StaysAfterDeath(End::kHandedOver));
+  CHECK(StaysAfterDeath(End::kWaiting));
 }
 
 TEST_CASE("what appears under an absent name after a command was tidied up after is left alone") {

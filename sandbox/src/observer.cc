@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -83,7 +84,11 @@ ObserverWatch::~ObserverWatch() { observer_->Forget(key_); }
 
 Observer::~Observer() {
   if (!thread_.joinable()) return;
-  (void)eventfd_write(stop_.get(), 1);
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  (void)eventfd_write(poke_.get(), 1);
   thread_.join();
 }
 
@@ -110,16 +115,31 @@ void Observer::Forget(std::uint64_t key) {
   const auto watched = watched_.find(key);
   if (watched == watched_.end()) return;
   // To close it is not enough while a fork of this program has a copy.
-  (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched->second.listener.get(), nullptr);
+  if (const UniqueFd& listener = watched->second.listener; listener.valid()) {
+    (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener.get(), nullptr);
+  }
   forgotten = std::move(watched->second);
   watched_.erase(watched);
+}
+
+bool Observer::Later(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  if (!thread_.joinable()) return false;
+  later_.push_back(std::move(work));
+  DoSoonLocked();
+  if (waits_for_ever_) (void)eventfd_write(poke_.get(), 1);
+  return true;
+}
+
+void Observer::DoSoonLocked() {
+  if (!due_.has_value()) due_ = std::chrono::steady_clock::now() + kMoment;
 }
 
 absl::Status Observer::StartLocked() {
   if (thread_.joinable()) return absl::OkStatus();
   epoll_.Reset(epoll_create1(EPOLL_CLOEXEC));
-  stop_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!epoll_.valid() || !stop_.valid() || !Add(epoll_.get(), stop_.get(), kStopKey)) {
+  poke_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!epoll_.valid() || !poke_.valid() || !Add(epoll_.get(), poke_.get(), kPokeKey)) {
     return MakeErrnoError(errno, "cannot wait for the calls of commands");
   }
   const AllSignalsBlocked blocked;
@@ -134,12 +154,46 @@ absl::Status Observer::StartLocked() {
 void Observer::Run() {
   std::array<epoll_event, 16> events{};
   for (;;) {
-    const int count = epoll_wait(epoll_.get(), events.data(), events.size(), -1);
+    const int count = epoll_wait(epoll_.get(), events.data(), events.size(), MillisecondsToWait());
     for (int i = 0; i < count; ++i) {
-      if (events[i].data.u64 == kStopKey) return;
-      Serve(events[i].data.u64, events[i].events);
+      if (events[i].data.u64 != kPokeKey) {
+        Serve(events[i].data.u64, events[i].events);
+      } else if (IsStopped()) {
+        return;
+      }
     }
+    DoWhatIsDue();
   }
+}
+
+bool Observer::IsStopped() {
+  const std::lock_guard lock(mutex_);
+  eventfd_t pokes = 0;
+  (void)eventfd_read(poke_.get(), &pokes);
+  waits_for_ever_ = false;
+  return stopped_;
+}
+
+int Observer::MillisecondsToWait() {
+  const std::lock_guard lock(mutex_);
+  waits_for_ever_ = !due_.has_value();
+  if (waits_for_ever_) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(*due_ - std::chrono::steady_clock::now());
+  return std::max(0, static_cast<int>(left.count()));
+}
+
+void Observer::DoWhatIsDue() {
+  std::vector<UniqueFd> hung_up;  // Closed and dropped without the lock.
+  std::vector<std::function<void()>> later;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!due_.has_value() || std::chrono::steady_clock::now() < *due_) return;
+    hung_up.swap(hung_up_);
+    later.swap(later_);
+    due_.reset();
+  }
+  for (const std::function<void()>& work : later) work();
 }
 
 void Observer::Serve(std::uint64_t key, unsigned events) {
@@ -150,8 +204,11 @@ void Observer::Serve(std::uint64_t key, unsigned events) {
     const auto watched = watched_.find(key);
     if (watched == watched_.end()) return;  // Forgotten since it was ready.
     listener = watched->second.listener.get();
+    if (listener < 0) return;
     if ((events & EPOLLIN) == 0) {  // Hung up: nobody is left who could ask.
       (void)epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener, nullptr);
+      hung_up_.push_back(std::move(watched->second.listener));
+      DoSoonLocked();
       return;
     }
     handler = watched->second.handler;
@@ -165,7 +222,7 @@ void Observer::Serve(std::uint64_t key, unsigned events) {
   handler.reset();
   {
     const std::lock_guard lock(mutex_);
-    serving_ = kStopKey;
+    serving_ = kPokeKey;
   }
   served_.notify_all();
 }

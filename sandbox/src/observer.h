@@ -6,13 +6,17 @@
 
 #include <linux/seccomp.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -79,15 +83,25 @@ class Observer : public std::enable_shared_from_this<Observer> {
   [[nodiscard]] absl::StatusOr<std::unique_ptr<ObserverWatch>> Watch(
       UniqueFd listener, std::shared_ptr<CallHandler> handler);
 
+  // Has `work` done by the thread a moment later, so that it takes no processor from who waits for
+  // the end of a command now. It may be dropped with this object. Returns false, without keeping
+  // it, where there is no thread.
+  [[nodiscard]] bool Later(std::function<void()> work);
+
  private:
   friend class ObserverWatch;
-  static constexpr std::uint64_t kStopKey = 0;
+  static constexpr std::uint64_t kPokeKey = 0;
+  static constexpr std::chrono::milliseconds kMoment{1};
   struct Watched {
-    UniqueFd listener;
+    UniqueFd listener;  // Invalid once it has hung up.
     std::shared_ptr<CallHandler> handler;
   };
 
   [[nodiscard]] absl::Status StartLocked();
+  void DoSoonLocked();
+  void DoWhatIsDue();
+  [[nodiscard]] int MillisecondsToWait();
+  [[nodiscard]] bool IsStopped();
   void Forget(std::uint64_t key);
   void Run();
   void Serve(std::uint64_t key, unsigned events);
@@ -95,13 +109,19 @@ class Observer : public std::enable_shared_from_this<Observer> {
   std::mutex mutex_;
   std::condition_variable served_;
   UniqueFd epoll_;
-  UniqueFd stop_;
+  UniqueFd poke_;
+  bool stopped_ = false;
   std::thread thread_;
   // By keys that are never used again, other than numbers of descriptors: what was ready once may
   // be about one that is gone.
   std::map<std::uint64_t, Watched> watched_;
-  std::uint64_t last_key_ = kStopKey;
-  std::uint64_t serving_ = kStopKey;  // What the thread is busy with.
+  std::uint64_t last_key_ = kPokeKey;
+  std::uint64_t serving_ = kPokeKey;  // What the thread is busy with.
+  // To be closed: the kernel frees a filter then, in a thread that it wakes for that at once.
+  std::vector<UniqueFd> hung_up_;
+  std::vector<std::function<void()>> later_;
+  std::optional<std::chrono::steady_clock::time_point> due_;  // When one of these is to be done.
+  bool waits_for_ever_ = true;
 };
 
 }  // namespace cordon::internal

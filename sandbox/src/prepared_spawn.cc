@@ -67,6 +67,14 @@ absl::StatusOr<SpawnedSandbox> StartInReadyOrNew(PreparedSpawn& spawn,
                                streams.standard_output, streams.standard_error, place);
 }
 
+// Nobody waits for it, unless none is left.
+void RefillSoon(const std::shared_ptr<ReadySandboxes>& ready,
+                const std::shared_ptr<Observer>& observer) {
+  const bool can_wait = observer != nullptr && !ready->AreFew();
+  if (can_wait && observer->Later([ready] { ready->Refill(); })) return;
+  ready->Refill();
+}
+
 absl::StatusOr<std::shared_ptr<Execution>> HandOver(const std::shared_ptr<LiveExecutions>& live,
                                                     PreparedSpawn& spawn,
                                                     const SpawnStreams& streams) {
@@ -77,12 +85,14 @@ absl::StatusOr<std::shared_ptr<Execution>> HandOver(const std::shared_ptr<LiveEx
     LogStartFailure(spawn, sandbox.status());
     return sandbox.status();
   }
-  std::shared_ptr<ReadySandboxes> ready = spawn.context.plan.ready;
+  const std::shared_ptr<ReadySandboxes> ready = spawn.context.plan.ready;
+  const std::shared_ptr<Observer> observer = spawn.context.observer;
   auto execution = std::make_shared<Execution>(*std::move(sandbox), std::move(spawn.context));
-  execution->OnEnd([live, ready = std::move(ready), ended = execution.get()] {
+  execution->OnEnd([live, ready, observer, ended = execution.get()] {
     live->Forget(ended);
-    if (ready != nullptr) ready->Refill();
+    if (ready != nullptr) RefillSoon(ready, observer);
   });
+  if (ready != nullptr) execution->OnStart([ready] { ready->RefillIfFew(); });
   return execution;
 }
 
@@ -96,11 +106,7 @@ absl::StatusOr<UniqueFd> OpenNull() {
 
 absl::StatusOr<std::shared_ptr<Execution>> StartPrepared(
     const std::shared_ptr<LiveExecutions>& live, PreparedSpawn spawn, const SpawnStreams& streams) {
-  const std::shared_ptr<ReadySandboxes> ready = spawn.context.plan.ready;
-  absl::StatusOr<std::shared_ptr<Execution>> execution =
-      live->Start([&] { return HandOver(live, spawn, streams); });
-  if (ready != nullptr && execution.ok()) ready->RefillIfFew();
-  return execution;
+  return live->Start([&] { return HandOver(live, spawn, streams); });
 }
 
 }  // namespace cordon::internal

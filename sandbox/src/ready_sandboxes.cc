@@ -77,19 +77,15 @@ std::optional<StartedInReady> ReadySandboxes::Start(const CommandPlan& command, 
       if (!pidfd.ok()) continue;
       one->pidfd = *std::move(pidfd);
     }
-    std::uint32_t run_id = 0;
-    if (!plan_.absent.empty()) {
-      const absl::StatusOr<std::uint32_t> noted =
-          launcher_->NoteRunning(one->plan->id(), one->pidfd.get());
-      if (!noted.ok()) return std::nullopt;
-      run_id = *noted;
-    }
+    one->run.Begin();
     if (!HandOver(one->channel.get(), *block, {standard_input, standard_output, standard_error})) {
+      one->run.Tidied();
       continue;
     }
-    return StartedInReady{{std::move(one->pidfd), std::move(one->channel), run_id},
-                          std::move(one->plan),
-                          std::move(one->cgroup)};
+    return StartedInReady{
+        {std::move(one->pidfd), std::move(one->channel), std::move(one->run), std::move(one->said)},
+        std::move(one->plan),
+        std::move(one->cgroup)};
   }
   return std::nullopt;
 }
@@ -151,17 +147,27 @@ void ReadySandboxes::RefillIfFew() {
   {
     const std::lock_guard lock(mutex_);
     HearWaitingLocked();
-    if (2 * waiting_.size() >= count_) return;
   }
-  Refill();
+  if (AreFew()) Refill();
+}
+
+bool ReadySandboxes::AreFew() {
+  const std::lock_guard lock(mutex_);
+  return 2 * waiting_.size() < count_;
 }
 
 void ReadySandboxes::HearWaitingLocked() {
   for (Waiting& one : waiting_) {
-    if (one.pidfd.valid() || !ReadableNow(one.channel.get())) continue;
-    // One that failed says no more, and is given up when it is its turn.
-    absl::StatusOr<UniqueFd> pidfd = AwaitReady(one.channel.get());
-    if (pidfd.ok()) one.pidfd = *std::move(pidfd);
+    if (!one.pidfd.valid() && ReadableNow(one.channel.get())) {
+      // One that failed says no more, and is given up when it is its turn.
+      absl::StatusOr<UniqueFd> pidfd = AwaitReady(one.channel.get());
+      if (pidfd.ok()) one.pidfd = *std::move(pidfd);
+    }
+    if (!one.pidfd.valid() || !one.said.empty() || !ReadableNow(one.channel.get())) continue;
+    SaidEvent said;
+    const ssize_t size =
+        ReceiveMessage(one.channel.get(), &said.event, sizeof(said.event), &said.attached);
+    if (size == sizeof(said.event)) one.said.push_back(std::move(said));
   }
 }
 
@@ -220,9 +226,16 @@ absl::Status ReadySandboxes::MakeOneLocked(const Network& network, bool from_tem
     place.cgroup = cgroup->fd();
   }
   const auto now = std::chrono::steady_clock::now();
-  absl::StatusOr<UniqueFd> channel = launcher_->Prepare(pinned_->id(), place);
-  if (!channel.ok()) return channel.status();
-  waiting_.push_back({*std::move(channel), network, now, {}, pinned_, std::move(cgroup)});
+  absl::StatusOr<PreparedSandbox> one = launcher_->Prepare(pinned_->id(), place);
+  if (!one.ok()) return one.status();
+  waiting_.push_back({std::move(one->channel),
+                      std::move(one->run),
+                      network,
+                      now,
+                      {},
+                      {},
+                      pinned_,
+                      std::move(cgroup)});
   return absl::OkStatus();
 }
 

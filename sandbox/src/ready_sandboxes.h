@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "command_cgroups.h"
@@ -60,9 +61,10 @@ class ReadySandboxes {
   // processors.
   void Refill();
 
-  // To be called when a command was started, which may take long: the same when less than half of
-  // them wait.
+  // To be called when a command runs, which may take long: the same when less than half of them
+  // wait.
   void RefillIfFew();
+  [[nodiscard]] bool AreFew();
 
   // The plan whose template the next command may start from, when it gets a new sandbox: its paths
   // lead to the same objects still. Null where none is worth making, as for the first command.
@@ -84,15 +86,17 @@ class ReadySandboxes {
 
   struct Waiting {
     UniqueFd channel;
+    NotedRun run;
     std::weak_ptr<NetworkNamespaces> network;
     std::chrono::steady_clock::time_point since;
     UniqueFd pidfd;  // Of its pid 1, once it is known to be complete.
+    std::vector<SaidEvent> said;
     std::shared_ptr<const RegisteredPlan> plan;
     std::shared_ptr<CommandCgroup> cgroup;
   };
 
   [[nodiscard]] std::deque<Waiting>::iterator FindLocked(const Network& network);
-  // Notes which are complete, so that `Start` need not ask.
+  // Takes in what they have said, so that who starts a command in one need not.
   void HearWaitingLocked();
   [[nodiscard]] std::optional<Waiting> Take(const Network& network);
   [[nodiscard]] absl::Status BeginLocked(const Network& network);

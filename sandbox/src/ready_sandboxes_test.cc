@@ -200,8 +200,8 @@ TEST_CASE("a waiting sandbox ends when nobody can send it a command any more") {
     REQUIRE(pidfd.valid());
     return pidfd;
   };
-  UniqueFd first = launcher->Prepare(plan).value();
-  const UniqueFd second = launcher->Prepare(plan).value();
+  UniqueFd first = launcher->Prepare(plan).value().channel;
+  const UniqueFd second = launcher->Prepare(plan).value().channel;
   const UniqueFd first_pidfd = ready_on(first);
   const UniqueFd second_pidfd = ready_on(second);
   CHECK_FALSE(ReadableNow(first_pidfd.get()));
@@ -217,7 +217,7 @@ TEST_CASE("a waiting sandbox takes nothing but a whole command") {
   const std::shared_ptr<Launcher> launcher = StartedLauncherOrFail();
   const std::uint32_t plan = launcher->AddPlan(SystemPlan()).value();
   const auto answer = [&](std::string_view bytes) {
-    const UniqueFd channel = launcher->Prepare(plan).value();
+    const UniqueFd channel = launcher->Prepare(plan).value().channel;
     REQUIRE(SendMessage(channel.get(), bytes, {}, {}) == 0);
     std::vector<SpawnEvent> events = ReadEvents(channel.get());
     REQUIRE_FALSE(events.empty());
@@ -230,7 +230,7 @@ TEST_CASE("a waiting sandbox takes nothing but a whole command") {
   CHECK(answer(std::string(64, '\1')).kind == SpawnEvent::Kind::kFailed);
 
   // A plan that nobody registered.
-  const UniqueFd channel = launcher->Prepare(plan + 1).value();
+  const UniqueFd channel = launcher->Prepare(plan + 1).value().channel;
   const std::vector<SpawnEvent> events = ReadEvents(channel.get());
   REQUIRE(events.size() == 1);
   CHECK(events.front().step == Step::kPlan);
@@ -288,7 +288,8 @@ TEST_CASE("after Close none waits and none is made") {
 TEST_CASE("a waiting sandbox is small") {
   NEEDS_NAMESPACES();
   const std::shared_ptr<Launcher> launcher = StartedLauncherOrFail();
-  const UniqueFd channel = launcher->Prepare(launcher->AddPlan(ConfinedPlan()).value()).value();
+  const std::uint32_t plan = launcher->AddPlan(ConfinedPlan()).value();
+  const UniqueFd channel = launcher->Prepare(plan).value().channel;
   UniqueFd pidfd;
   SpawnEvent event;
   REQUIRE(WaitReadable(channel.get()));

@@ -11,6 +11,7 @@
 #include "launcher/mapping.h"
 #include "launcher/message.h"
 #include "launcher/network.h"
+#include "launcher/noted_runs.h"
 #include "launcher/plan_reader.h"
 #include "launcher/process_limit.h"
 #include "launcher/process_state.h"
@@ -64,12 +65,8 @@ class Launcher {
       const bool whole = received.size >= static_cast<long>(sizeof(LauncherRequest));
       if (whole && message.request.kind == LauncherRequest::Kind::kPrepare) {
         Prepare(received);
-      } else if (whole && message.request.kind == LauncherRequest::Kind::kRunning) {
-        if (received.descriptor_count == 1 && KnowsPlan(message.request.plan_id)) {
-          NoteRunning(received.descriptors[0].get());
-        }
-      } else if (whole && message.request.kind == LauncherRequest::Kind::kTidied) {
-        Forget(message.request.run_id);
+      } else if (whole && message.request.kind == LauncherRequest::Kind::kRunTable) {
+        if (received.descriptor_count == 1) runs_.Share(received.descriptors[0].get());
       } else {
         Answer(whole ? Handle(received) : Result{EINVAL});
       }
@@ -110,7 +107,6 @@ class Launcher {
   // child, if the host has died: when it only hung up it is about to kill this process and tidies
   // up itself.
   [[noreturn]] void Leave() {
-    HearLastWords();
     constexpr __kernel_timespec kDeathFollowsHangUp = {1, 0};
     if (!own_parent_.ok() || !BecomesReadable(kLauncherHost, kDeathFollowsHangUp)) Exit(0);
     if (Call(__NR_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr) != 0) Exit(0);
@@ -123,57 +119,16 @@ class Launcher {
     Exit(0);
   }
 
-  // What the host said before it died: some of it is about what is nobody's residue any more.
-  void HearLastWords() {
-    constexpr __kernel_timespec kNow = {0, 0};
-    for (int left = 4096; left > 0 && BecomesReadable(kLauncherSocket, kNow); --left) {
-      const Received received = Receive(kLauncherSocket, &message, sizeof(message));
-      if (received.size < static_cast<long>(sizeof(LauncherRequest))) return;
-      if (message.request.kind == LauncherRequest::Kind::kTidied) Forget(message.request.run_id);
-    }
-  }
-
   // Of the commands that ran when the host died, or had ended without being tidied up after.
   void RemoveWhatMustBeAbsent() {
-    for (const Running& running : running_) {
-      constexpr __kernel_timespec kPatience = {5, 0};
-      if (!running.tree.ok() || !BecomesReadable(running.tree.get(), kPatience)) continue;
-      if (!KnowsPlan(running.plan_id)) continue;
-      const Plan plan(plans[running.plan_id].start);
+    runs_.RemoveWhatIsLeft([](std::uint32_t plan_id) {
+      if (!KnowsPlan(plan_id)) return;
+      const Plan plan(plans[plan_id].start);
       const auto* absent = plan.Records<wire::Text>(plan.header->absent);
       for (std::uint32_t i = 0; i < plan.header->absent.count; ++i) {
         RemovePath(plan.Text(absent[i]));
       }
-    }
-  }
-
-  void Forget(std::uint32_t run_id) {
-    for (Running& running : running_) {
-      if (running.tree.ok() && running.run_id == run_id) running.tree = {};
-    }
-  }
-
-  // Remembers the request's command until it has been tidied up after; in the place of an ended
-  // one, if need be.
-  void NoteRunning(int pidfd) {
-    if (Plan(plans[message.request.plan_id].start).header->absent.count == 0) return;
-    Running* place = nullptr;
-    for (Running& running : running_) {
-      if (!running.tree.ok()) {
-        place = &running;
-        break;
-      }
-      if (place == nullptr && IsReadable(running.tree.get())) place = &running;
-    }
-    if (place == nullptr) return;
-    place->tree = Fd(Call(__NR_fcntl, pidfd, kDuplicateCloexec, 3));
-    place->plan_id = message.request.plan_id;
-    place->run_id = message.request.run_id;
-  }
-
-  static bool BecomesReadable(int fd, __kernel_timespec timeout) {
-    pollfd entry = {fd, POLLIN, 0};
-    return Call(__NR_ppoll, &entry, 1, &timeout, nullptr, 0) > 0;
+    });
   }
 
   static void Answer(const Result& result) {
@@ -201,8 +156,7 @@ class Launcher {
       case LauncherRequest::Kind::kCheckProcessLimit:
         return {CheckProcessLimit(identity_)};
       case LauncherRequest::Kind::kPrepare:
-      case LauncherRequest::Kind::kRunning:
-      case LauncherRequest::Kind::kTidied:
+      case LauncherRequest::Kind::kRunTable:
         break;  // Have no reply.
     }
     return {EINVAL};
@@ -276,7 +230,9 @@ class Launcher {
     }
     spawn.plan = Plan(plans[message.request.plan_id].start);
     const Fd pidfd = BeginFromTemplateOrNot(spawn);
-    if (!pidfd.ok()) {
+    if (pidfd.ok()) {
+      runs_.Note(message.request, pidfd.get());
+    } else {
       ReportFailure(spawn.channel, At(internal::Step::kNamespaces, pidfd.error()));
     }
   }
@@ -310,7 +266,7 @@ class Launcher {
     Place(received.descriptors + internal::kSpawnDescriptors, &spawn);
     Fd pidfd = BeginFromTemplateOrNot(spawn);
     const int error = pidfd.error();
-    if (error == 0) NoteRunning(pidfd.get());
+    if (error == 0) runs_.Note(message.request, pidfd.get());
     return {error, 0, static_cast<Fd&&>(pidfd)};
   }
 
@@ -353,14 +309,7 @@ class Launcher {
     return spawn;
   }
 
-  static constexpr int kMaxRunning = 64;
-  struct Running {
-    Fd tree;
-    std::uint32_t plan_id = 0;
-    std::uint32_t run_id = 0;
-  };
-
-  Running running_[kMaxRunning];
+  NotedRuns runs_;
   Identity identity_;
   ViewTemplates templates_{identity_, self_};
   Rulesets rulesets_{self_};

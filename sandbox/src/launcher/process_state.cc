@@ -60,10 +60,11 @@ int SetLimits(const Plan& plan) {
   return 0;
 }
 
-bool IsReadable(int descriptor) {
+bool IsReadable(int descriptor) { return BecomesReadable(descriptor, {0, 0}); }
+
+bool BecomesReadable(int descriptor, __kernel_timespec patience) {
   pollfd entry = {descriptor, POLLIN, 0};
-  const __kernel_timespec none = {0, 0};
-  return Call(__NR_ppoll, &entry, 1, &none, nullptr, 0) > 0;
+  return Call(__NR_ppoll, &entry, 1, &patience, nullptr, 0) > 0;
 }
 
 std::uint64_t NowMicroseconds() {

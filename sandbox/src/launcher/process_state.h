@@ -3,6 +3,8 @@
 #ifndef CORDON_SANDBOX_SRC_LAUNCHER_PROCESS_STATE_H_
 #define CORDON_SANDBOX_SRC_LAUNCHER_PROCESS_STATE_H_
 
+#include <linux/time_types.h>
+
 #include <cstdint>
 
 #include "launcher/plan_reader.h"
@@ -28,6 +30,8 @@ void CloseFrom(int first);
 
 // Readable (for poll) when that process has ended.
 [[nodiscard]] bool IsReadable(int descriptor);
+// Waits for that, for `patience` at most.
+bool BecomesReadable(int descriptor, __kernel_timespec patience);
 
 [[nodiscard]] std::uint64_t NowMicroseconds();  // CLOCK_MONOTONIC
 
