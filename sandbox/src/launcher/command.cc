@@ -83,13 +83,27 @@ Outcome CommandStart::Confine() {
     }
     if (Outcome o = GiveUpPrivileges(spawn_); !o.ok()) return o;
     if (const int error = EnterSeccomp(spawn_.plan)) return At(Step::kSeccomp, error);
-    if (IsToBeObserved() && plan.observes_early != 0) {
-      if (const int error = EnterObservationAt(kAbove)) return At(Step::kSeccomp, error);
-    }
+    if (const int error = EnterObservationEarly()) return At(Step::kSeccomp, error);
   }
   AwaitCaller(in_view_);
   if (plan.confined == 0) return {};
   return EnterLandlock(spawn_.plan, spawn_.command, spawn_.ruleset);
+}
+
+// One that has its command hands the listener over now, when it has to wait for its caller anyway:
+// none of its calls is observed before it is that command.
+int CommandStart::EnterObservationEarly() {
+  if (!IsToBeObserved() || spawn_.plan.header->observes_early == 0) return 0;
+  if (const int error = EnterObservationAt(kAbove)) return error;
+  return spawn_.command.header == nullptr ? 0 : GiveListenerAway();
+}
+
+int CommandStart::GiveListenerAway() {
+  if (const int error = HandOverListener(spawn_.channel)) return error;
+  if (listener_ >= 0) Call(__NR_close, listener_);
+  listener_ = -ENOSYS;
+  spawn_.listener_is_given = true;
+  return 0;
 }
 
 // Nothing that it does until the command has come is observed, and what it does then is answered as
@@ -97,10 +111,7 @@ Outcome CommandStart::Confine() {
 Outcome CommandStart::WaitForCommand() {
   if (const int error = ReportReady(&spawn_)) return At(Step::kInit, error);
   if (spawn_.plan.header->observes_last != 0) return AwaitCommand(&spawn_);
-  if (const int error = HandOverListener(spawn_.channel)) return At(Step::kSeccomp, error);
-  if (listener_ >= 0) Call(__NR_close, listener_);
-  listener_ = -ENOSYS;
-  spawn_.listener_is_given = true;
+  if (const int error = GiveListenerAway()) return At(Step::kSeccomp, error);
   return AwaitCommand(&spawn_);
 }
 

@@ -49,6 +49,8 @@ class CommandStart {
   [[nodiscard]] Outcome BecomeCommand();
   [[nodiscard]] bool IsToBeObserved() const;
   [[nodiscard]] int EnterObservationAt(int lowest);
+  [[nodiscard]] int EnterObservationEarly();
+  [[nodiscard]] int GiveListenerAway();
   [[nodiscard]] int MoveDescriptors();
   [[nodiscard]] int HandOverListener(int channel);
   void AwaitCaller(const Latch& latch) const;

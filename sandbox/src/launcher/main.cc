@@ -87,15 +87,15 @@ class Launcher {
   bool WaitForRequest() {
     pollfd entries[] = {{kLauncherSocket, POLLIN, 0}, {kLauncherHost, POLLIN, 0}};
     for (;;) {
-      const bool wants_networks = templates_.WantNetworks();
+      const bool wants_spares = templates_.WantSpares();
       __kernel_timespec pause = {ViewTemplates::kIdleSeconds, 0};
-      if (wants_networks) pause = kBusy;
-      const bool has_work = wants_networks || !templates_.empty() || !rulesets_.empty();
+      if (wants_spares) pause = kBusy;
+      const bool has_work = wants_spares || !templates_.empty() || !rulesets_.empty();
       const long ready = Call(__NR_ppoll, entries, 2, has_work ? &pause : nullptr, nullptr, 0);
       if (ready > 0) return entries[1].revents == 0;
       if (ready != 0) continue;
-      if (wants_networks) {
-        templates_.MakeNetworks();
+      if (wants_spares) {
+        templates_.MakeSpares();
       } else {
         templates_.ForgetIdle();
         rulesets_.ForgetIdle();
@@ -282,11 +282,9 @@ class Launcher {
     from_template.plan = plan;
     from_template.view = templates_.For(id, plan, spawn.network);
     if (from_template.view == nullptr) return Begin(spawn);
-    Fd network;
-    if (spawn.network < 0 && plan.header->host_network == 0) {
-      network = templates_.TakeNetwork(*from_template.view);
-      from_template.spare_network = network.get();
-    }
+    const bool with_network = spawn.network < 0 && plan.header->host_network == 0;
+    const SpareParts spare = templates_.TakeSpare(*from_template.view, with_network);
+    if (spare.tree.ok()) from_template.spare = &spare;
     Fd pidfd = Begin(from_template);
     if (pidfd.ok()) return pidfd;
     templates_.Fail(*from_template.view);

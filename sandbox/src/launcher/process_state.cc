@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "launcher/fd.h"
+#include "launcher/text.h"
 
 namespace cordon::launcher {
 namespace {
@@ -59,6 +60,8 @@ int SetLimits(const Plan& plan) {
   }
   return 0;
 }
+
+int SetHostName(const char* name) { return ErrorOf(Call(__NR_sethostname, name, Length(name))); }
 
 bool IsReadable(int descriptor) { return BecomesReadable(descriptor, {0, 0}); }
 

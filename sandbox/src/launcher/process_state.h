@@ -28,6 +28,9 @@ void CloseFrom(int first);
 // errno.
 [[nodiscard]] int SetLimits(const Plan& plan);
 
+// Of the UTS namespace. Returns an errno.
+[[nodiscard]] int SetHostName(const char* name);
+
 // Readable (for poll) when that process has ended.
 [[nodiscard]] bool IsReadable(int descriptor);
 // Waits for that, for `patience` at most.

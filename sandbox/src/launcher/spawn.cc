@@ -22,20 +22,22 @@
 namespace cordon::launcher {
 namespace {
 
+bool HasSpareNetwork(const Spawn& spawn) {
+  return spawn.spare != nullptr && spawn.spare->network.ok();
+}
+
 // Whether the sandbox makes a network namespace of its own.
 bool MakesNetwork(const Spawn& spawn) {
-  return spawn.plan.header->host_network == 0 && spawn.network < 0 && spawn.spare_network < 0;
+  return spawn.plan.header->host_network == 0 && spawn.network < 0 && !HasSpareNetwork(spawn);
 }
 
 unsigned long CloneFlags(const Spawn& spawn) {
   unsigned long flags = CLONE_PIDFD | SIGCHLD;
   if (spawn.plan.header->namespaces == 0) return flags;
-  flags |=
-      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+  flags |= CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWCGROUP;
+  if (spawn.spare == nullptr) flags |= CLONE_NEWIPC | CLONE_NEWUTS;
   return MakesNetwork(spawn) ? flags | CLONE_NEWNET : flags;
 }
-
-int SetHostName(const char* name) { return ErrorOf(Call(__NR_sethostname, name, Length(name))); }
 
 // From a copy of what all sandboxes of the plan share.
 Outcome CompleteView(const Spawn& spawn, const Identity& identity) {
@@ -71,8 +73,9 @@ Outcome EnterNamespaces(const Spawn& spawn) {
   if (MakesNetwork(spawn)) {
     if (const int error = RaiseLoopback()) return At(Step::kLoopback, error);
   }
-  if (const int error = SetHostName(spawn.plan.Text(plan.host_name))) {
-    return At(Step::kHostName, error);
+  if (spawn.spare == nullptr) {
+    const int error = SetHostName(spawn.plan.Text(plan.host_name));
+    if (error != 0) return At(Step::kHostName, error);
   }
   return At(Step::kLimits, LimitProcesses(plan.process_limit));
 }
@@ -191,19 +194,35 @@ Fd CloneFirstProcess(const Spawn& spawn, unsigned long more_flags) {
 
 struct Entrance {
   Spawn spawn;
-  Fd view_copy;
+  Fd view_copy;  // When it was not made ahead.
   Fd pidfd;
 };
 
+int EnterSpare(const SpareParts& spare) {
+  if (const int error = ErrorOf(Call(__NR_setns, spare.ipc.get(), CLONE_NEWIPC))) return error;
+  if (const int error = ErrorOf(Call(__NR_setns, spare.host_name.get(), CLONE_NEWUTS))) {
+    return error;
+  }
+  if (!spare.network.ok()) return 0;
+  return ErrorOf(Call(__NR_setns, spare.network.get(), CLONE_NEWNET));
+}
+
 int EnterWhatWasMade(Entrance* entrance) {
-  const Spawn& spawn = entrance->spawn;
+  Spawn& spawn = entrance->spawn;
   if (spawn.network >= 0) {
     if (const int error = EnterNetwork(spawn.network)) return error;
   }
   if (spawn.view == nullptr) return 0;
-  if (const int error = EnterTemplate(*spawn.view, spawn.plan, &entrance->view_copy)) return error;
-  if (spawn.spare_network < 0) return 0;
-  return ErrorOf(Call(__NR_setns, spawn.spare_network, CLONE_NEWNET));
+  if (const int error = EnterTemplate(*spawn.view)) return error;
+  if (spawn.spare != nullptr) {
+    if (const int error = EnterSpare(*spawn.spare)) return error;
+    spawn.view_copy = spawn.spare->tree.get();
+  } else {
+    entrance->view_copy = CopyTemplate(*spawn.view);
+    if (!entrance->view_copy.ok()) return entrance->view_copy.error();
+    spawn.view_copy = entrance->view_copy.get();
+  }
+  return CheckTemplateCopy(*spawn.view, spawn.plan, spawn.view_copy);
 }
 
 // Runs in a process between, with this program's memory and descriptors: a namespace can be entered
@@ -212,7 +231,6 @@ int EnterWhatWasMade(Entrance* entrance) {
 void BeginInside(void* argument) {
   auto* entrance = static_cast<Entrance*>(argument);
   const int error = EnterWhatWasMade(entrance);
-  entrance->spawn.view_copy = entrance->view_copy.get();
   entrance->pidfd = error != 0 ? Fd(-error) : CloneFirstProcess(entrance->spawn, CLONE_PARENT);
   Exit(0);
 }

@@ -15,9 +15,9 @@ struct Spawn {
   Command command;  // Absent (a null header): the sandbox is made and waits for it.
   int standard[3] = {-1, -1, -1};
   int channel = -1;
-  int network = -1;                    // The namespace to start in; else one of its own, if any,
-  int spare_network = -1;              // which may be this one, of the template's.
-  const ViewTemplate* view = nullptr;  // Of the plan and the network, to start from.
+  int network = -1;                    // The namespace to start in; else one of its own, if any.
+  const ViewTemplate* view = nullptr;  // Of the plan and the network, to start from,
+  const SpareParts* spare = nullptr;   // with what was made ahead, if it was.
   int view_copy = -1;                  // Of its tree, once it was entered.
   int ruleset = -1;                    // Landlock's, of the plan, where that has been made.
   int first_process = -1;              // Its pidfd, in a sandbox that waits for its command.

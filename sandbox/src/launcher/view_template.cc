@@ -111,16 +111,20 @@ int StartMaker(MakerStart* start) {
 
 }  // namespace
 
-int EnterTemplate(const ViewTemplate& view_template, const Plan& plan, Fd* copy) {
+int EnterTemplate(const ViewTemplate& view_template) {
   if (!view_template.is_in_network) {
     const int user = view_template.user.get();
     if (const int error = ErrorOf(Call(__NR_setns, user, CLONE_NEWUSER))) return error;
   }
-  const int mounts = view_template.mounts.get();
-  if (const int error = ErrorOf(Call(__NR_setns, mounts, CLONE_NEWNS))) return error;
-  *copy = CloneTree(view_template.tree.get(), 0);
-  if (!copy->ok()) return copy->error();
-  return View::CheckCopy(copy->get(), plan, view_template.roles);
+  return ErrorOf(Call(__NR_setns, view_template.mounts.get(), CLONE_NEWNS));
+}
+
+Fd CopyTemplate(const ViewTemplate& view_template) {
+  return CloneTree(view_template.tree.get(), 0);
+}
+
+int CheckTemplateCopy(const ViewTemplate& view_template, const Plan& plan, int copy) {
+  return View::CheckCopy(copy, plan, view_template.roles);
 }
 
 const ViewTemplate* ViewTemplates::For(std::uint32_t plan_id, const Plan& plan, int network) {
@@ -137,6 +141,7 @@ const ViewTemplate* ViewTemplates::For(std::uint32_t plan_id, const Plan& plan, 
   } else if (slot->state == State::kSeen) {
     slot->state = State::kFailed;
   }
+  slot->host_name = plan.Text(plan.header->host_name);
   if (slot->state == State::kFailed) Begin(*slot, plan, parent);
   slot->used_at = NowMicroseconds();
   if (slot->state == State::kBeingMade) LookForAnswer(*slot);
@@ -164,28 +169,32 @@ void ViewTemplates::Forget(std::uint32_t plan_id) {
   }
 }
 
-Fd ViewTemplates::TakeNetwork(const ViewTemplate& view_template) {
+SpareParts ViewTemplates::TakeSpare(const ViewTemplate& view_template, bool with_network) {
   for (Slot& slot : slots_) {
     if (&slot.made != &view_template) continue;
-    slot.wants_network = true;
-    return slot.spare_network.Take();
+    slot.wants_spare = true;
+    slot.with_network = with_network;
+    return slot.spare.Take();
   }
   return {};
 }
 
-bool ViewTemplates::WantNetworks() const {
+bool ViewTemplates::WantSpares() const {
   for (const Slot& slot : slots_) {
-    if (slot.wants_network && slot.spare_network.is_missing()) return true;
+    if (slot.wants_spare && slot.spare.is_missing()) return true;
   }
   return false;
 }
 
-void ViewTemplates::MakeNetworks() {
+void ViewTemplates::MakeSpares() {
   for (Slot& slot : slots_) {
-    if (!slot.wants_network || !slot.spare_network.is_missing()) continue;
-    slot.wants_network = false;
-    if (slot.spare_network.is_refused()) continue;
-    slot.spare_network.Begin(slot.made.user.get(), launcher_.get());
+    if (!slot.wants_spare || !slot.spare.is_missing()) continue;
+    slot.wants_spare = false;
+    if (slot.spare.is_refused()) continue;
+    const ViewTemplate& made = slot.made;
+    slot.spare.Begin(
+        {made.user.get(), made.mounts.get(), made.tree.get(), slot.with_network, slot.host_name},
+        launcher_.get());
   }
 }
 

@@ -15,7 +15,7 @@
 #include "launcher/identity.h"
 #include "launcher/mapping.h"
 #include "launcher/plan_reader.h"
-#include "launcher/spare_network.h"
+#include "launcher/spare_parts.h"
 #include "launcher/view_roles.h"
 
 namespace cordon::launcher {
@@ -29,10 +29,14 @@ struct ViewTemplate {
   const ViewRole* roles = nullptr;
 };
 
-// Enters the namespaces, from the network that it is for, and copies the tree, which is looked at:
-// ESTALE when something of the host's was removed from under it. For a process that shares neither
-// its root nor its threads.
-[[nodiscard]] int EnterTemplate(const ViewTemplate& view_template, const Plan& plan, Fd* copy);
+// Enters the namespaces, from the network that it is for. For a process that shares neither its
+// root nor its threads. Returns an errno.
+[[nodiscard]] int EnterTemplate(const ViewTemplate& view_template);
+// In there: a copy of the tree.
+[[nodiscard]] Fd CopyTemplate(const ViewTemplate& view_template);
+// Looks at a copy, whenever it was made: ESTALE when something of the host's was removed from under
+// it since.
+[[nodiscard]] int CheckTemplateCopy(const ViewTemplate& view_template, const Plan& plan, int copy);
 
 // At most kMost, of which the one that was not used for longest makes room for another.
 class ViewTemplates {
@@ -52,12 +56,12 @@ class ViewTemplates {
   void Fail(const ViewTemplate& view_template);
   void Forget(std::uint32_t plan_id);
 
-  // A network of its own for a sandbox that starts from it, if there is one by now; the next one is
-  // to be made.
-  [[nodiscard]] Fd TakeNetwork(const ViewTemplate& view_template);
+  // What one sandbox that starts from it needs for itself, if it is there by now; the next one's is
+  // to be made, `with_network` or without.
+  [[nodiscard]] SpareParts TakeSpare(const ViewTemplate& view_template, bool with_network);
   // Whether some are to be made, once nothing else is to be done; has them made.
-  [[nodiscard]] bool WantNetworks() const;
-  void MakeNetworks();
+  [[nodiscard]] bool WantSpares() const;
+  void MakeSpares();
 
   // While there are any, what was not used for that long is to be given up: it holds file systems
   // that the host may want to be rid of.
@@ -73,14 +77,16 @@ class ViewTemplates {
   struct Slot {
     State state = State::kNone;
     std::uint32_t plan_id = 0;
+    const char* host_name = nullptr;  // In the plan, which is known as long as this one is.
     std::uint64_t network = 0;  // The inode of its user namespace, which the template keeps alive.
     int failures = 0;
     std::uint64_t used_at = 0;  // In microseconds.
     Fd answer;                  // What the process that makes it sends it on.
     Mapping roles;
     ViewTemplate made;
-    SpareNetwork spare_network;
-    bool wants_network = false;
+    SpareMaker spare;
+    bool wants_spare = false;
+    bool with_network = false;  // The spare that is wanted.
   };
 
   [[nodiscard]] Slot* Find(std::uint32_t plan_id, std::uint64_t network);

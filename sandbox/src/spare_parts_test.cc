@@ -1,5 +1,4 @@
-// Networks that are made ahead for sandboxes that start from a template
-// (launcher/spare_network.h).
+// What is made ahead for sandboxes that start from a template (launcher/spare_parts.h).
 
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -15,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cordon/sdk/unique_fd.h"
 #include "output_pump.h"
@@ -26,23 +26,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Its network and whether it starts from a template, as view_template_test.cc tells; then what is
-// to be seen in the network. Lives until its input ends.
-constexpr char kShowNetwork[] =
-    "readlink /proc/self/ns/net; "
+// Its namespaces and whether it starts from a template, as view_template_test.cc tells; then what
+// is to be seen in them. Leaves an IPC object there, and lives until its input ends.
+constexpr char kShow[] =
+    "echo $(readlink /proc/self/ns/net /proc/self/ns/ipc /proc/self/ns/uts); "
     "[ $(stat -c %d /dev/shm) = $(stat -c %d /) ] && echo new || echo template; "
     "wc -l </proc/net/dev; wc -l </proc/net/tcp; "
-    "grep -q 127.0.0.1 /proc/net/fib_trie && echo up; echo end; cat >/dev/null";
+    "grep -q 127.0.0.1 /proc/net/fib_trie && echo up; hostname; "
+    "wc -l </proc/sysvipc/msg; ipcmk -Q >/dev/null; wc -l </proc/sysvipc/msg; "
+    "echo end; cat >/dev/null";
 
 // A sandbox that runs.
 struct Seen {
   SpawnedSandbox sandbox;
   UniqueFd input;
-  std::string network;
+  std::vector<std::string> namespaces;  // Network, IPC, host name.
   bool from_template = false;
   std::string shown;
-  // By whether the network belongs to the sandbox's own user namespace, it was made with it.
-  bool made_ahead = false;
+  // By whether they belong to the sandbox's own user namespace, they were made with it.
+  bool network_made_ahead = false;
+  bool ipc_made_ahead = false;
 };
 
 std::string PidOf(int pidfd) {
@@ -57,12 +60,12 @@ ino_t InodeOf(int descriptor) {
   return status.st_ino;
 }
 
-bool IsMadeAhead(int pidfd) {
+bool IsMadeAhead(int pidfd, const std::string& kind) {
   const std::string namespaces = "/proc/" + PidOf(pidfd) + "/ns/";
   const UniqueFd user(open((namespaces + "user").c_str(), O_RDONLY | O_CLOEXEC));
-  const UniqueFd network(open((namespaces + "net").c_str(), O_RDONLY | O_CLOEXEC));
-  REQUIRE((user.valid() && network.valid()));
-  const UniqueFd owner(ioctl(network.get(), NS_GET_USERNS));
+  const UniqueFd made(open((namespaces + kind).c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE((user.valid() && made.valid()));
+  const UniqueFd owner(ioctl(made.get(), NS_GET_USERNS));
   return !owner.valid() || InodeOf(owner.get()) != InodeOf(user.get());
 }
 
@@ -79,17 +82,17 @@ std::string ReadToEnd(int pipe) {
   return text;
 }
 
-class Networks {
+class Sandboxes {
  public:
-  explicit Networks(const SandboxPlan& plan) : id_(launcher_->AddPlan(plan).value()) {}
+  explicit Sandboxes(const SandboxPlan& plan) : id_(launcher_->AddPlan(plan).value()) {}
 
   Seen Run() {
     SpawnPlace place;
     place.template_plan = id_;
     Pipe input = MakePipe().value();
     Pipe output = MakePipe().value();
-    auto spawned = launcher_->Spawn(id_, Shell(kShowNetwork), input.reader.get(),
-                                    output.writer.get(), output.writer.get(), place);
+    auto spawned = launcher_->Spawn(id_, Shell(kShow), input.reader.get(), output.writer.get(),
+                                    output.writer.get(), place);
     REQUIRE(spawned.ok());
     output.writer.Reset();
     Seen seen;
@@ -97,12 +100,19 @@ class Networks {
     seen.input = std::move(input.writer);
     std::istringstream text(ReadToEnd(output.reader.get()));
     std::string kind;
-    std::getline(text, seen.network);
+    std::string names;
+    std::getline(text, names);
+    std::istringstream words(names);
+    seen.namespaces.assign(std::istream_iterator<std::string>(words), {});
+    REQUIRE(seen.namespaces.size() == 3);
     std::getline(text, kind);
     seen.from_template = kind == "template";
     seen.shown.assign(std::istreambuf_iterator<char>(text), {});
     // Its first process may not be looked into by others than root.
-    if (geteuid() == 0) seen.made_ahead = IsMadeAhead(seen.sandbox.pidfd.get());
+    if (geteuid() == 0) {
+      seen.network_made_ahead = IsMadeAhead(seen.sandbox.pidfd.get(), "net");
+      seen.ipc_made_ahead = IsMadeAhead(seen.sandbox.pidfd.get(), "ipc");
+    }
     return seen;
   }
 
@@ -111,24 +121,38 @@ class Networks {
   const std::uint32_t id_;
 };
 
-TEST_CASE("networks are made ahead, for one sandbox each, and are as new ones") {
+TEST_CASE("what one sandbox needs for itself is made ahead, for one sandbox each, and is as new") {
   NEEDS_NAMESPACES();
   if (geteuid() != 0) CORDON_SKIP("root", "only root can look into a sandbox's first process");
-  Networks networks(SystemPlan());
+  SandboxPlan plan = SystemPlan();
+  const bool host_network = GENERATE(false, true);
+  CAPTURE(host_network);
+  plan.host_network = host_network;
+  Sandboxes sandboxes(plan);
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
-  Seen last = networks.Run();
-  CHECK_FALSE(last.made_ahead);
-  CHECK(last.shown == "3\n1\nup\nend\n");
-  while (!last.from_template && std::chrono::steady_clock::now() < deadline) last = networks.Run();
+  Seen last = sandboxes.Run();
+  const Seen first = std::move(last);
+  CHECK(first.network_made_ahead == host_network);  // That one is of no sandbox.
+  CHECK_FALSE(first.ipc_made_ahead);
+  if (!host_network) CHECK(first.shown.starts_with("3\n1\nup\n"));
+  CHECK(first.shown.ends_with("\n1\n2\nend\n"));
+  last = sandboxes.Run();
+  while (!last.from_template && std::chrono::steady_clock::now() < deadline) last = sandboxes.Run();
   if (!last.from_template) CORDON_SKIP("templates", "no template: before Linux 6.15?");
   int ahead = 0;
   while (ahead < 3 && std::chrono::steady_clock::now() < deadline) {
     // The launcher makes them when it has had nothing to do for a moment.
     (void)poll(nullptr, 0, 5);
-    Seen seen = networks.Run();
-    if (seen.made_ahead) ++ahead;
-    CHECK(seen.shown == last.shown);
-    CHECK(seen.network != last.network);  // Which is still there.
+    Seen seen = sandboxes.Run();
+    if (!host_network) CHECK(seen.network_made_ahead == seen.ipc_made_ahead);
+    if (seen.ipc_made_ahead) ++ahead;
+    if (!host_network) CHECK(seen.shown == first.shown);
+    // All of which are still there.
+    for (const Seen* other : {&first, static_cast<const Seen*>(&last)}) {
+      CHECK((seen.namespaces[0] == other->namespaces[0]) == host_network);
+      CHECK(seen.namespaces[1] != other->namespaces[1]);
+      CHECK(seen.namespaces[2] != other->namespaces[2]);
+    }
     last = std::move(seen);
   }
   CHECK(ahead == 3);
@@ -138,10 +162,10 @@ TEST_CASE("a command with the host's network gets none that was made ahead") {
   NEEDS_NAMESPACES();
   SandboxPlan plan = SystemPlan();
   plan.host_network = true;
-  Networks networks(plan);
+  Sandboxes sandboxes(plan);
   const std::string own = fs::read_symlink("/proc/self/ns/net");
   for (int i = 0; i < 5; ++i) {
-    CHECK(networks.Run().network == own);
+    CHECK(sandboxes.Run().namespaces[0] == own);
     (void)poll(nullptr, 0, 5);
   }
 }
