@@ -157,6 +157,7 @@ void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd attached) {
       return;
     case SpawnEvent::Kind::kEnded:
       ended_ = event;
+      channel_open_ = false;  // Nothing follows.
       // A cgroup cannot be removed while there is a process in it.
       nothing_left_ = event.nothing_left != 0 && context_.plan.cgroup == nullptr;
       return;

@@ -73,7 +73,6 @@ OutputPump::OutputPump(const RunOptions& options, Pipe standard_output, Pipe sta
       is_merged_(options.merge_output),
       spool_room_(options.spool.max_bytes),
       room_(options.max_output_bytes.value_or(std::numeric_limits<std::uint64_t>::max())),
-      buffer_(std::make_unique_for_overwrite<char[]>(kReadBytes)),
       streams_{{{std::move(standard_output), {options.head_bytes, options.tail_bytes}},
                 {std::move(standard_error), {options.head_bytes, options.tail_bytes}}}},
       stop_(std::move(stop)),
@@ -172,6 +171,7 @@ void OutputPump::EndAtOutputLimit(Execution& execution) {
 
 // Returns how many bytes it read; 0 when there are none now, or never will be.
 std::size_t OutputPump::Read(Stream& stream, std::size_t most) {
+  if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   UniqueFd& pipe = stream.pipe.reader;
   const ssize_t size = read(pipe.get(), buffer_.get(), std::min(most, kReadBytes));
   if (size > 0) {

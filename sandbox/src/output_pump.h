@@ -77,7 +77,7 @@ class OutputPump {
   const bool is_merged_;
   std::uint64_t spool_room_;
   std::uint64_t room_;  // Bytes that the output limit still allows.
-  const std::unique_ptr<char[]> buffer_;
+  std::unique_ptr<char[]> buffer_;  // From the first read on.
   std::array<Stream, 2> streams_;
   UniqueFd stop_;
   std::stop_callback<Raise> on_stop_;  // After `stop_`: ends before that is closed.
