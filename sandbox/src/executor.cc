@@ -161,9 +161,10 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   absl::Status status = ValidateCommand(command);
   if (!status.ok()) return status;
   const absl::StatusOr<std::string> directory = ResolveSymlinks(command.working_directory);
+  GrantBinding binding;  // Of no command where no grant is bound to it.
+  if (!grants.empty()) binding = BindingIn(command, execution_id, directory);
   absl::StatusOr<CommandAdmission> admission =
-      AdmitCommand(profile(), parts_.authority.get(), grants,
-                   BindingIn(command, execution_id, directory), parts_.egress != nullptr);
+      AdmitCommand(profile(), parts_.authority.get(), grants, binding, parts_.egress != nullptr);
   if (!admission.ok()) return admission.status();
   absl::StatusOr<Command> resolved = InDirectory(command, directory);
   if (!resolved.ok()) return resolved.status();

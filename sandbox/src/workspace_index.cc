@@ -35,6 +35,7 @@ absl::Status WorkspaceIndex::Refresh(const IndexRequest& request) {
   if (same_request && !changed && folders_unwatched_ == 0 && RootsAreSame()) {
     return absl::OkStatus();
   }
+  if (same_request && folders_ < kFewFolders && FewAreSame()) return absl::OkStatus();
   folders_ = folders_unwatched_ = names_ = 0;
   mounts_.reset();
   const IndexContents before = std::exchange(contents_, {});
@@ -72,6 +73,26 @@ bool WorkspaceIndex::RootsAreSame() const {
       return root.error_number != EACCES && top.state == FolderRecord::State::kUnread;
     }
     return top.state == FolderRecord::State::kListed && StatusOf(root.fd.get()).stamp == top.stamp;
+  });
+}
+
+// Without a walk and without collecting again what was found. What is no plain answer is left to
+// these.
+bool WorkspaceIndex::FewAreSame() const {
+  return std::all_of(trees_.begin(), trees_.end(), [](const auto& entry) {
+    const IndexTree& tree = *entry.second;
+    const OpenedNode root = OpenFolderAt(entry.first);
+    return root.fd.valid() && !tree.incomplete && IsSame(root.fd.get(), "", tree.top, tree.mount);
+  });
+}
+
+bool WorkspaceIndex::IsSame(int root, const std::string& relative, const FolderRecord& record,
+                            std::uint64_t mount) {
+  if (record.state != FolderRecord::State::kListed || record.may_change_unnoticed) return false;
+  const NodeStatus now = relative.empty() ? StatusOf(root) : StatusOf(root, relative);
+  if (now.mount != mount || !record.IsOf(now)) return false;
+  return std::all_of(record.children.begin(), record.children.end(), [&](const auto& child) {
+    return IsSame(root, JoinPath(relative, child.name), *child.record, mount);
   });
 }
 

@@ -102,6 +102,9 @@ class WorkspaceIndex {
   void Accept(const IndexRequest& request);
   void StartWatching();
   [[nodiscard]] bool RootsAreSame() const;
+  [[nodiscard]] bool FewAreSame() const;
+  [[nodiscard]] static bool IsSame(int root, const std::string& relative,
+                                   const FolderRecord& record, std::uint64_t mount);
   absl::Status RefreshTrees();
   absl::Status RefreshTree(const std::string& root, IndexTree& tree);
   void NoteMount(const std::string& path);
