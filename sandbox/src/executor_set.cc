@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cgroup_choice.h"
-#include "command_cgroups.h"
 #include "command_network.h"
+#include "confinement_choice.h"
 #include "cordon/sandbox/probe.h"
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/status.h"
@@ -23,14 +23,8 @@
 #include "environment.h"
 #include "executor.h"
 #include "landlock_abi.h"
-#include "landlock_report.h"
 #include "namespaces_report.h"
-#include "observed_calls.h"
-#include "resource_limits.h"
 #include "scratch.h"
-#include "seccomp_filter.h"
-#include "seccomp_program.h"
-#include "unconfined.h"
 #include "view_system.h"
 
 namespace cordon {
@@ -41,20 +35,11 @@ namespace {
 struct SetParts {
   Profile profile;
   ExecutorSetOptions options;
-  CompileReport report;
-  CompiledLimits limits;
-  std::string seccomp_program;
-  std::string observer_program;
-  std::string reads_observer_program;
-  ObservedScope observed;
-  int landlock_abi = 0;
-  Tier tier = Tier::kNamespaces;
-  bool is_led = false;  // In the landlock tier: connections are led to the proxy.
+  ChosenConfinement chosen;
   Variables caller_variables;
   UserIdentity user;
   std::unique_ptr<ScratchFolder> scratch;
   std::shared_ptr<Launcher> launcher;
-  std::shared_ptr<CommandCgroups> cgroups;  // Null where no limit is held by one.
 };
 
 bool Unconfined(const Profile& profile) {
@@ -63,7 +48,8 @@ bool Unconfined(const Profile& profile) {
 
 class SandboxExecutorSet final : public ExecutorSet {
  public:
-  explicit SandboxExecutorSet(SetParts parts) : parts_(std::move(parts)), report_(parts_.report) {}
+  explicit SandboxExecutorSet(SetParts parts)
+      : parts_(std::move(parts)), report_(parts_.chosen.report) {}
   ~SandboxExecutorSet() override { (void)Close(); }
 
   // Makes an executor ahead, which the first `For` hands out: a profile that cannot be compiled
@@ -114,17 +100,18 @@ class SandboxExecutorSet final : public ExecutorSet {
 
  private:
   [[nodiscard]] bool HasServedNetwork() const {
-    return parts_.options.egress != nullptr && parts_.tier == Tier::kNamespaces &&
+    return parts_.options.egress != nullptr && parts_.chosen.tier == Tier::kNamespaces &&
            IsServed(parts_.profile);
   }
 
   // Where commands have no network: see `EgressDoor`.
   [[nodiscard]] bool HasDoor() const {
-    return parts_.options.egress != nullptr && parts_.tier == Tier::kLandlock && parts_.is_led;
+    return parts_.options.egress != nullptr && parts_.chosen.tier == Tier::kLandlock &&
+           parts_.chosen.is_led;
   }
 
   [[nodiscard]] bool SharesNetwork() const {
-    return parts_.options.share_network && parts_.tier == Tier::kNamespaces &&
+    return parts_.options.share_network && parts_.chosen.tier == Tier::kNamespaces &&
            !Unconfined(parts_.profile) && parts_.profile.Settings().network != Access::kAllow;
   }
 
@@ -132,9 +119,9 @@ class SandboxExecutorSet final : public ExecutorSet {
   absl::StatusOr<std::shared_ptr<CommandNetworks>> MakeNetworks() {
     const bool is_served = HasServedNetwork() || HasDoor();
     if (!is_served && !SharesNetwork()) return nullptr;
-    const NetworkKind kind = parts_.tier == Tier::kLandlock ? NetworkKind::kDoor
-                             : SharesNetwork()              ? NetworkKind::kShared
-                                                            : NetworkKind::kEach;
+    const NetworkKind kind = parts_.chosen.tier == Tier::kLandlock ? NetworkKind::kDoor
+                             : SharesNetwork()                     ? NetworkKind::kShared
+                                                                   : NetworkKind::kEach;
     auto networks = std::make_shared<CommandNetworks>(
         parts_.profile, parts_.launcher, is_served ? parts_.options.egress : nullptr, kind);
     absl::Status begun = networks->Prepare();
@@ -172,20 +159,20 @@ class SandboxExecutorSet final : public ExecutorSet {
     }
     parts.plan_inputs = {parts_.profile,
                          folders,
-                         parts_.limits,
-                         parts_.seccomp_program,
-                         parts_.observer_program,
-                         parts_.reads_observer_program,
-                         parts_.observed.connects || parts_.observed.paths,
-                         parts_.observed.paths,
-                         parts_.observed.metadata,
-                         parts_.observed.unix_sockets,
-                         parts_.landlock_abi,
-                         parts_.tier,
+                         parts_.chosen.limits,
+                         parts_.chosen.seccomp_program,
+                         parts_.chosen.observer_program,
+                         parts_.chosen.reads_observer_program,
+                         parts_.chosen.observed.connects || parts_.chosen.observed.paths,
+                         parts_.chosen.observed.paths,
+                         parts_.chosen.observed.metadata,
+                         parts_.chosen.observed.unix_sockets,
+                         parts_.chosen.landlock_abi,
+                         parts_.chosen.tier,
                          HasServedNetwork() ? 0 : parts_.options.ready_sandboxes,
-                         parts_.cgroups};
-    if (!parts_.observer_program.empty()) parts.observer = observer_;
-    parts.report = parts_.report;
+                         parts_.chosen.cgroups};
+    if (!parts_.chosen.observer_program.empty()) parts.observer = observer_;
+    parts.report = parts_.chosen.report;
     parts.environment =
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
     parts.launcher = parts_.launcher;
@@ -203,7 +190,7 @@ class SandboxExecutorSet final : public ExecutorSet {
   EnvironmentPaths PathsOf(const ScratchFolders& folders) const {
     const ProfileConfig& settings = parts_.profile.Settings();
     // Where there is no view, they are where they are.
-    if (Unconfined(parts_.profile) || parts_.tier == Tier::kLandlock) {
+    if (Unconfined(parts_.profile) || parts_.chosen.tier == Tier::kLandlock) {
       if (settings.home == HomeMode::kReal) {
         return {settings.home_root, folders.temporary, folders.cache};
       }
@@ -228,7 +215,7 @@ class SandboxExecutorSet final : public ExecutorSet {
     parts_.launcher->Kill();
     status.Update(parts_.scratch->Remove());  // While it ends.
     parts_.launcher->Stop();
-    if (parts_.cgroups != nullptr) status.Update(parts_.cgroups->Remove());
+    if (parts_.chosen.cgroups != nullptr) status.Update(parts_.chosen.cgroups->Remove());
     return status;
   }
 
@@ -282,108 +269,16 @@ bool ProvesItself(const Profile& profile, const ExecutorSetOptions& options, int
          options.backend != Backend::kLandlock && (simulated == nullptr || *simulated == '\0');
 }
 
-// By cgroups where these hold what would else only be looked after. A cgroup that somebody named
-// and that cannot be used is an error; that there is none is not.
-absl::Status ChooseLimits(ProcessBound bound, SetParts& parts) {
-  const Limits& limits = parts.profile.Settings().limits;
-  const std::string& folder = parts.options.scratch_root;
-  const std::string named = NamedCgroup(parts.options.cgroup_root);
-  if (GainsByCgroup(limits, bound)) {
-    absl::StatusOr<std::shared_ptr<CommandCgroups>> cgroups =
-        MakeCommandCgroups(named, limits, folder);
-    if (cgroups.ok() && MayWriteCgroups(parts.profile, (*cgroups)->path())) {
-      cgroups = MakeError(ErrorCode::kUnavailable, "the profile lets commands write there");
-    }
-    if (cgroups.ok()) {
-      parts.cgroups = *std::move(cgroups);
-      bound = ProcessBound::kCgroup;
-    } else if (!named.empty()) {
-      return MakeError(ErrorCode::kUnavailable,
-                       absl::StrFormat("the limits cannot be held by cgroups in %s, which "
-                                       "cgroup_root or CORDON_CGROUP_ROOT names: %s",
-                                       named, std::string(cgroups.status().message())));
-    }
-  }
-  parts.limits = CompileLimits(limits, bound);
-  return absl::OkStatus();
-}
-
-absl::Status ChooseConfinement(const HostProbe* assumed, SetParts& parts) {
-  const Limits& limits = parts.profile.Settings().limits;
-  if (Unconfined(parts.profile)) {
-    parts.limits = CompileLimits(limits, ProcessBound::kWatch);
-    parts.report = UnconfinedReport(parts.limits);
-    return absl::OkStatus();
-  }
-  const HostProbe& host = assumed != nullptr ? *assumed : ProbeHost(parts.options.scratch_root);
-  const absl::StatusOr<Tier> tier = ChooseTier(parts.options.backend, host);
-  if (!tier.ok()) return tier.status();
-  const bool on_host = *tier == Tier::kLandlock;
-  const bool wants_egress = parts.options.egress != nullptr && IsServed(parts.profile);
-  const std::string why_not_mediated = on_host ? WhyNotMediated() : std::string();
-  const std::string why_no_unix_sockets =
-      on_host ? WhyNoUnixSockets(parts.profile, why_not_mediated) : std::string();
-  const std::string why_not_led =
-      on_host && wants_egress ? WhyNotLed(host.landlock_abi) : std::string();
-  const bool has_egress = parts.options.egress != nullptr && why_not_led.empty();
-  if (parts.options.share_network && on_host) {
-    return MakeError(ErrorCode::kUnavailable,
-                     "commands can share a network only where they have one, in the namespaces "
-                     "tier; leave share_network out");
-  }
-  absl::Status status = on_host
-                            ? CheckSupportedOnHost(parts.profile, why_not_led, why_no_unix_sockets)
-                            : absl::OkStatus();
-  if (status.ok()) status = CheckSupported(parts.profile, has_egress);
-  if (!status.ok()) return status;
-  FilterUse use;
-  use.on_host = on_host;
-  use.mediated_metadata = on_host && why_not_mediated.empty();
-  use.network = parts.profile.Settings().network == Access::kAllow;
-  use.tracing = parts.profile.Settings().ack_tracing.given();
-  use.nested_namespaces = parts.profile.Settings().ack_nested_namespaces.given();
-  parts.is_led = on_host && wants_egress && has_egress;
-  use.led_connections = on_host && !use.network;
-  use.unix_sockets = on_host && why_no_unix_sockets.empty();
-  absl::StatusOr<std::string> seccomp = CompileSeccompProgram(use);
-  if (!seccomp.ok()) return seccomp.status();
-  parts.seccomp_program = *std::move(seccomp);
-  parts.observed.connects = !use.network && (!on_host || why_not_mediated.empty());
-  parts.observed.paths = parts.options.explain_paths;
-  parts.observed.metadata = use.mediated_metadata;
-  parts.observed.names = use.mediated_metadata;
-  parts.observed.unix_sockets = use.unix_sockets;
-  status = ChooseLimits(on_host ? BoundOnHost(use.mediated_metadata)
-                                : BoundInNamespaces(limits, parts.options.scratch_root),
-                        parts);
-  if (!status.ok()) return status;
-  parts.observed.forks = parts.limits.counted_processes != 0;
-  parts.observer_program = BuildObserverProgram(NativeArchitecture(), parts.observed);
-  ObservedScope with_reads = parts.observed;
-  with_reads.reads = true;
-  parts.reads_observer_program = BuildObserverProgram(NativeArchitecture(), with_reads);
-  parts.landlock_abi = host.landlock_abi;
-  parts.tier = *tier;
-  parts.report = on_host ? LandlockReport(parts.profile, host, parts.limits,
-                                          {why_not_mediated, why_no_unix_sockets, parts.is_led})
-                         : NamespacesReport(parts.profile, host, parts.limits, has_egress);
-  if (parts.options.share_network && parts.profile.Settings().network != Access::kAllow) {
-    parts.report.entries.push_back(
-        {"network.shared", FeatureStatus::kNarrowed,
-         "the commands of one executor share one network, but for those with grants of their own; "
-         "refusals in it are listed with every command that ran meanwhile"});
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<SandboxExecutorSet>> CreateOn(const HostProbe* assumed,
                                                              const Profile& profile,
                                                              const ExecutorSetOptions& options) {
   SetParts parts;
   parts.profile = profile;
   parts.options = options;
-  absl::Status status = ChooseConfinement(assumed, parts);
-  if (status.ok()) status = CheckRequired(profile, parts.report);
+  absl::StatusOr<ChosenConfinement> chosen = ChooseConfinement(profile, options, assumed);
+  if (!chosen.ok()) return chosen.status();
+  parts.chosen = *std::move(chosen);
+  absl::Status status = CheckRequired(profile, parts.chosen.report);
   if (!status.ok()) return status;
 
   absl::StatusOr<std::unique_ptr<ScratchFolder>> scratch =
@@ -394,8 +289,9 @@ absl::StatusOr<std::unique_ptr<SandboxExecutorSet>> CreateOn(const HostProbe* as
   if (!launcher.ok()) return launcher.status();
   parts.launcher = *std::move(launcher);
   status = parts.launcher->OwnFolder(parts.scratch->root(), parts.scratch->name());
-  if (status.ok() && parts.cgroups != nullptr) {
-    status = parts.launcher->OwnCgroup(parts.cgroups->delegated(), parts.cgroups->name());
+  if (status.ok() && parts.chosen.cgroups != nullptr) {
+    status =
+        parts.launcher->OwnCgroup(parts.chosen.cgroups->delegated(), parts.chosen.cgroups->name());
   }
   if (!status.ok()) return status;
   parts.caller_variables = CallerVariables();

@@ -338,6 +338,25 @@ TEST_CASE("the observer's filter hands over its calls and allows everything else
   CHECK(BuildObserverProgram(architecture, {}).empty());
 }
 
+// Its listener may be served only once it is known that the command runs (launcher/command.cc).
+TEST_CASE("nothing that a waiting sandbox does before it executes its command is handed over") {
+  const std::uint32_t architecture =
+      GENERATE(from_range(std::begin(kArchitectures), std::end(kArchitectures)));
+  ObservedScope all;
+  all.connects = all.metadata = all.names = all.reads = all.unix_sockets = all.forks = true;
+  const std::string program = BuildObserverProgram(architecture, all);
+  for (const char* name : {"ppoll", "recvmsg", "sendmsg", "futex", "clock_gettime", "dup3", "fcntl",
+                           "close", "close_range", "mmap", "munmap", "setsid", "ioctl", "umask",
+                           "chdir", "prlimit64", "rt_sigprocmask", "execve", "exit_group"}) {
+    CAPTURE(name);
+    seccomp_data data = {};
+    data.arch = architecture;
+    data.nr = CallNumber(name, architecture);
+    REQUIRE(data.nr >= 0);
+    CHECK(Interpret(program, data) == kAllow);
+  }
+}
+
 TEST_CASE("reading by an open folder is handed over where files are opened for a command alone") {
   const bool reads = GENERATE(false, true);
   for (const std::uint32_t architecture : kArchitectures) {
