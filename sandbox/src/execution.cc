@@ -99,8 +99,9 @@ absl::Status Execution::AwaitStart() {
     // Asked first: what a tree that has ended said before is there to be read then.
     const bool is_over = ReadableNow(exit_fd());
     ReadEventsLocked();
+    if (failed_.has_value()) return SetupFailureLocked();
     if (started_.has_value()) return absl::OkStatus();
-    if (failed_.has_value() || is_over) return SetupFailureLocked();
+    if (is_over) return SetupFailureLocked();
     // Shut down from the other side, and the proof of the end is on its way.
     if (!channel_open_) descriptors[0].fd = -1;
   }
@@ -199,9 +200,7 @@ void Execution::GiveUpLocked(Step step, int error_number) {
   failed_ = SpawnEvent();
   failed_->step = step;
   failed_->error_number = error_number;
-  destroyed_ = true;
-  SendSignal(exit_fd(), SIGKILL);
-  (void)shutdown(channel_fd(), SHUT_WR);
+  DestroyLocked();
 }
 
 UniqueFd Execution::TakeTerminal() {
@@ -249,13 +248,15 @@ void Execution::Terminate() {
 void Execution::Kill() { SendControl({SIGKILL, 0}); }
 
 void Execution::Destroy() {
-  {
-    const std::lock_guard lock(mutex_);
-    destroyed_ = true;
-    // Elsewhere the first process is the one that ends the others: it must be able to.
-    const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
-    SendSignal(exit_fd(), dies_with_it ? SIGKILL : SIGCONT);
-  }
+  const std::lock_guard lock(mutex_);
+  DestroyLocked();
+}
+
+void Execution::DestroyLocked() {
+  destroyed_ = true;
+  // Elsewhere the first process is the one that ends the others: it must be able to.
+  const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
+  SendSignal(exit_fd(), dies_with_it ? SIGKILL : SIGCONT);
   // Unlike a close, this reaches pid 1 also when a forked copy of this program holds the socket.
   (void)shutdown(channel_fd(), SHUT_WR);
 }
@@ -372,11 +373,12 @@ RunResult Execution::KnownLocked() const {
 
 void Execution::SettleLocked() {
   ReadEventsLocked();
-  if (!started_.has_value() && !ended_.has_value()) {
+  RunResult result = KnownLocked();
+  // One of which it was found too late that it cannot be served may have run for a moment.
+  if (failed_.has_value() || (!started_.has_value() && !ended_.has_value())) {
+    TidyLocked(result);
     settled_ = SetupFailureLocked();
-    spawned_.run.Tidied();
   } else {
-    RunResult result = KnownLocked();
     // A supervisor that is no pid 1 and gave no last word was killed before it had ended the
     // others.
     const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;

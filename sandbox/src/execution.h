@@ -128,6 +128,7 @@ class Execution {
   void ReadEventsLocked();
   void OnEventLocked(const SpawnEvent& event, UniqueFd attached);
   void ObserveLocked(const SpawnEvent& event, UniqueFd listener);
+  void DestroyLocked();
   void GiveUpLocked(Step step, int error_number);
   void CollectDenialsLocked(RunResult& result);
   void SendControl(const SpawnControl& control);

@@ -329,7 +329,8 @@ class LauncherProcess final : public Launcher {
       if (!made.ok()) return made.status();
       LauncherRequest request;
       request.kind = LauncherRequest::Kind::kRunTable;
-      const int descriptors[] = {(*made)->file()};
+      const UniqueFd file = (*made)->TakeFile();
+      const int descriptors[] = {file.get()};
       absl::Status told = conversation_.Tell(request, descriptors);
       if (!told.ok()) return told;
       runs_ = *std::move(made);

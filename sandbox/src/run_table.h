@@ -56,8 +56,8 @@ class RunTable : public std::enable_shared_from_this<RunTable> {
   RunTable& operator=(const RunTable&) = delete;
   ~RunTable();
 
-  // The memory file, for the launcher: an array of kMaxNotedRuns numbers of commands that run.
-  [[nodiscard]] int file() const { return file_.get(); }
+  // The memory file, for the launcher: an array of kMaxNotedRuns numbers of commands that run. Once.
+  [[nodiscard]] UniqueFd TakeFile() { return std::move(file_); }
 
   // A place for one more; none when all are taken.
   [[nodiscard]] NotedRun Take();
@@ -68,7 +68,7 @@ class RunTable : public std::enable_shared_from_this<RunTable> {
   void Write(std::uint32_t index, std::uint32_t id);
   void Return(std::uint32_t index);
 
-  const UniqueFd file_;
+  UniqueFd file_;
   std::uint32_t* const runs_;
   std::mutex mutex_;
   std::vector<std::uint32_t> free_;

@@ -49,7 +49,7 @@ TEST_CASE("closing ends every job, and nothing of it stays behind") {
       (void)jobs.Start("trap '' TERM; setsid sleep " + mark + " & sleep " + mark);
     }
     CHECK(Threads() == threads);
-    CHECK(OpenDescriptors() <= descriptors + 5 * 8);
+    CHECK(OpenDescriptors() <= descriptors + 5 * 9);
     CHECK(jobs.registry->Close().ok());
     CHECK(ProcessesWith(mark).empty());
     CHECK(Threads() == threads - 1);
