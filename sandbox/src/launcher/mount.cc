@@ -40,9 +40,9 @@ Fd CloneTree(int place, std::uint64_t attributes) {
 }
 
 Fd CloneEntry(int folder, const char* name) {
-  return Fd(Call(__NR_open_tree, folder, name,
-                 AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-                     AT_RECURSIVE));
+  return Fd(Call(
+      __NR_open_tree, folder, name,
+      AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
 }
 
 Fd NewFileSystem(const char* type, const char* const* options, std::uint64_t attributes) {
