@@ -61,8 +61,10 @@ absl::StatusOr<std::unique_ptr<OutputPump>> OutputPump::Create(const RunOptions&
   if (!standard_output.ok()) return standard_output.status();
   absl::StatusOr<Pipe> standard_error = options.merge_output ? Pipe() : MakePipe();
   if (!standard_error.ok()) return standard_error.status();
-  UniqueFd stop(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!stop.valid()) return MakeErrnoError(errno, "cannot make an event descriptor");
+  UniqueFd stop;
+  if (options.stop.stop_possible()) stop.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (options.stop.stop_possible() && !stop.valid())
+    return MakeErrnoError(errno, "cannot make an event descriptor");
   return std::unique_ptr<OutputPump>(new OutputPump(options, *std::move(standard_output),
                                                     *std::move(standard_error), std::move(stop)));
 }

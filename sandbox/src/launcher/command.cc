@@ -24,12 +24,6 @@ constexpr int kChannel = 3;
 constexpr int kListener = 4;
 constexpr int kAbove = 32;
 
-int EnterSession(const Command& command) {
-  if (const int error = ErrorOf(Call(__NR_setsid))) return error;
-  if (command.header->terminal_rows == 0) return 0;
-  return ErrorOf(Call(__NR_ioctl, 0, TIOCSCTTY, 0));
-}
-
 alignas(16) char child_stack[64 * 1024];
 
 }  // namespace
@@ -64,10 +58,12 @@ void CommandStart::Kill() const {
 void CommandStart::RunChild(void* argument) {
   CommandStart& start = *static_cast<CommandStart*>(argument);
   Outcome outcome = start.Confine();
-  if (outcome.ok() && start.spawn_.command.header == nullptr) {
+  const bool has_waited = start.spawn_.command.header == nullptr;
+  if (outcome.ok() && has_waited) {
     start.AwaitCaller(start.finished_);
     outcome = start.WaitForCommand();
   }
+  if (outcome.ok() && !has_waited) outcome = At(Step::kInit, start.EnterSession());
   start.result_.started_microseconds = NowMicroseconds();
   start.result_.outcome = outcome;
   if (outcome.ok()) start.result_.outcome = start.BecomeCommand();
@@ -85,9 +81,17 @@ Outcome CommandStart::Confine() {
     if (const int error = EnterSeccomp(spawn_.plan)) return At(Step::kSeccomp, error);
     if (const int error = EnterObservationEarly()) return At(Step::kSeccomp, error);
   }
+  const bool can_begin = plan.confined != 0 && spawn_.view_copy >= 0;
+  Fd ruleset;
+  if (can_begin) {
+    Outcome o = BeginRuleset(spawn_.plan, spawn_.view->roles, spawn_.view_copy, &ruleset);
+    if (!o.ok()) return o;
+  }
   AwaitCaller(in_view_);
   if (plan.confined == 0) return {};
-  return EnterLandlock(spawn_.plan, spawn_.command, spawn_.ruleset);
+  const MadeRuleset made = can_begin ? MadeRuleset{ruleset.get(), spawn_.view->roles}
+                                     : MadeRuleset{spawn_.ruleset, nullptr};
+  return EnterLandlock(spawn_.plan, spawn_.command, made);
 }
 
 // One that has its command hands the listener over now, when it has to wait for its caller anyway:
@@ -106,9 +110,15 @@ int CommandStart::GiveListenerAway() {
   return 0;
 }
 
+int CommandStart::EnterSession() const {
+  Call(__NR_umask, spawn_.file_mode_mask);
+  return ErrorOf(Call(__NR_setsid));
+}
+
 // Nothing that it does until the command has come is observed, and what it does then is answered as
 // the command's calls are.
 Outcome CommandStart::WaitForCommand() {
+  if (const int error = EnterSession()) return At(Step::kInit, error);
   if (const int error = ReportReady(&spawn_)) return At(Step::kInit, error);
   if (spawn_.plan.header->observes_last != 0) return AwaitCommand(&spawn_);
   if (const int error = GiveListenerAway()) return At(Step::kSeccomp, error);
@@ -117,8 +127,10 @@ Outcome CommandStart::WaitForCommand() {
 
 Outcome CommandStart::BecomeCommand() {
   if (const int error = MoveDescriptors()) return At(Step::kInit, error);
-  if (const int error = EnterSession(spawn_.command)) return At(Step::kInit, error);
-  Call(__NR_umask, spawn_.file_mode_mask);
+  if (spawn_.command.header->terminal_rows != 0) {
+    const int error = ErrorOf(Call(__NR_ioctl, 0, TIOCSCTTY, 0));
+    if (error != 0) return At(Step::kInit, error);
+  }
   const char* folder = spawn_.command.Text(spawn_.command.header->working_directory);
   if (const int error = ErrorOf(Call(__NR_chdir, folder))) {
     return At(Step::kWorkingDirectory, error, folder);

@@ -45,6 +45,7 @@ class CommandStart {
  private:
   static void RunChild(void* argument);
   [[nodiscard]] Outcome Confine();
+  [[nodiscard]] int EnterSession() const;  // With the command's umask(2).
   [[nodiscard]] Outcome WaitForCommand();
   [[nodiscard]] Outcome BecomeCommand();
   [[nodiscard]] bool IsToBeObserved() const;

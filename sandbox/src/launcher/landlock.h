@@ -4,6 +4,7 @@
 #include "launcher/fd.h"
 #include "launcher/outcome.h"
 #include "launcher/plan_reader.h"
+#include "launcher/view_roles.h"
 
 namespace cordon::launcher {
 
@@ -20,10 +21,21 @@ struct HeldObjects {
 // `held`.
 [[nodiscard]] Outcome MakeRuleset(const Plan& plan, HeldObjects* held, Fd* ruleset);
 
+// What can be done before the view is the root: a ruleset with the rules of the plan about places
+// in `tree`, a copy of a template's, which no sandbox makes for itself.
+[[nodiscard]] Outcome BeginRuleset(const Plan& plan, const ViewRole* roles, int tree, Fd* ruleset);
+
+// A ruleset that there is before a command comes.
+struct MadeRuleset {
+  int descriptor = -1;              // Negative: there is none.
+  const ViewRole* roles = nullptr;  // Of one that `BeginRuleset` made; else it is complete.
+};
+
 // Restricts this process for good by the rules of the plan and of the command (landlock(7)). Does
-// nothing when the plan handles nothing. `ruleset` is that of the plan, for a command without rules
-// of its own, or negative: it is made now.
-[[nodiscard]] Outcome EnterLandlock(const Plan& plan, const Command& command, int ruleset);
+// nothing when the plan handles nothing. A complete ruleset is used for a command without rules of
+// its own, and not changed.
+[[nodiscard]] Outcome EnterLandlock(const Plan& plan, const Command& command,
+                                    const MadeRuleset& made);
 
 }  // namespace cordon::launcher
 

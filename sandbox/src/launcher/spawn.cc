@@ -133,6 +133,7 @@ Outcome SetUp(const Spawn& spawn) {
 // `terminal`.
 Outcome MakeViewFirst(Spawn& spawn, Fd* terminal) {
   if (Outcome o = EnterView(spawn); !o.ok()) return o;
+  spawn.view_copy = -1;  // It is the root.
   if (spawn.command.header == nullptr) {
     HoldOnlyWhatWaitingNeeds(&spawn);
     return {};

@@ -152,7 +152,7 @@ class Supervisor {
     wait_status_ = status;
     wall_microseconds_ = NowMicroseconds() - supervised_.started_microseconds;
     left_running_ = ReapAll();
-    const bool is_all = EndTree(kReapMicroseconds, kShortPause);
+    const bool is_all = !left_running_ || EndTree(kReapMicroseconds, kShortPause);
     nothing_left_ = is_all && supervised_.keeps_orphans;
     Report(SpawnEvent::Kind::kEnded);
     if (nothing_left_ && end_event_.ok()) TellOfEnd();

@@ -37,6 +37,17 @@ bool IsMadeOfNothing(ViewOpKind kind) {
   return kind == ViewOpKind::kDir || kind == ViewOpKind::kFile || kind == ViewOpKind::kSymlink;
 }
 
+// By one of the first `count` steps.
+bool IsOwnOf(const Plan& plan, const ViewRole* roles, std::uint32_t count, const char* path) {
+  const auto* ops = plan.Records<wire::ViewOpRecord>(plan.header->view);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const char* target = plan.Text(ops[i].target);
+    if (roles[i] == ViewRole::kOwn && IsWithin(path, target)) return true;
+    if (roles[i] == ViewRole::kDivided && IsInOwnPartOfDev(path, target)) return true;
+  }
+  return false;
+}
+
 class Roles {
  public:
   Roles(const Plan& plan, ViewRole* roles)
@@ -92,11 +103,7 @@ class Roles {
   }
 
   [[nodiscard]] bool IsInOwnPlace(std::uint32_t i) const {
-    for (std::uint32_t j = 0; j < i; ++j) {
-      if (roles_[j] == ViewRole::kOwn && IsWithin(Target(i), Target(j))) return true;
-      if (roles_[j] == ViewRole::kDivided && IsInOwnPartOfDev(Target(i), Target(j))) return true;
-    }
-    return false;
+    return IsOwnOf(plan_, roles_, i, Target(i));
   }
 
   [[nodiscard]] bool CoversOwnPlace(std::uint32_t i) const {
@@ -122,6 +129,10 @@ class Roles {
 };
 
 }  // namespace
+
+bool IsOwnPlace(const Plan& plan, const ViewRole* roles, const char* path) {
+  return IsOwnOf(plan, roles, plan.header->view.count, path);
+}
 
 bool AssignRoles(const Plan& plan, ViewRole* roles) { return Roles(plan, roles).Assign(); }
 

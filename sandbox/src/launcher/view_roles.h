@@ -17,6 +17,9 @@ enum class ViewRole : std::uint8_t {
   kDivided,  // /dev: its nodes are shared, its terminals and /dev/shm are not.
 };
 
+// Whether what is at the absolute path `path` is made anew in each sandbox.
+[[nodiscard]] bool IsOwnPlace(const Plan& plan, const ViewRole* roles, const char* path);
+
 // Fills in `roles`, one for each step of the plan's view. False when the view cannot be shared.
 [[nodiscard]] bool AssignRoles(const Plan& plan, ViewRole* roles);
 
