@@ -35,8 +35,8 @@ struct CommandAdmission {
   std::vector<ConsumedGrant> grants;
 };
 
-// `authority` may be null. `binding` is looked at where there are grants. `is_served`: an egress proxy can open network targets. Errors, in the
-// order of the checks:
+// `authority` may be null. `binding` is looked at where there are grants. `is_served`: an egress
+// proxy can open network targets. Errors, in the order of the checks:
 //   kPolicyDenied          the profile denies commands, or what a grant is for;
 //   kGrantRequired         it gates them, and there is no grant, or none to start a command;
 //   what `GrantAuthority::Verify` says;

@@ -76,7 +76,7 @@ class OutputPump {
   const std::optional<std::chrono::milliseconds> timeout_;
   const bool is_merged_;
   std::uint64_t spool_room_;
-  std::uint64_t room_;  // Bytes that the output limit still allows.
+  std::uint64_t room_;              // Bytes that the output limit still allows.
   std::unique_ptr<char[]> buffer_;  // From the first read on.
   std::array<Stream, 2> streams_;
   UniqueFd stop_;

@@ -56,7 +56,8 @@ class RunTable : public std::enable_shared_from_this<RunTable> {
   RunTable& operator=(const RunTable&) = delete;
   ~RunTable();
 
-  // The memory file, for the launcher: an array of kMaxNotedRuns numbers of commands that run. Once.
+  // The memory file, for the launcher: an array of kMaxNotedRuns numbers of commands that run.
+  // Once.
   [[nodiscard]] UniqueFd TakeFile() { return std::move(file_); }
 
   // A place for one more; none when all are taken.
