@@ -125,12 +125,9 @@ TEST_CASE(
   }
   plan.landlock_handled_fs = all;
   constexpr std::uint64_t kExecuteAndRead = 1U << 0U | 1U << 2U | 1U << 3U;
-  plan.landlock_rules = {{"/", kExecuteAndRead, false},
-                         {"/data/open", all, false},
-                         {"/mine/below", all, false},
-                         {"/dev/null", all, false},
-                         {"/dev/shm", all, false},
-                         {"/missing", all, true}};
+  plan.landlock_rules = {{"/", kExecuteAndRead, false}, {"/data/open", all, false},
+                         {"/mine/below", all, false},   {"/dev/null", all, false},
+                         {"/dev/shm", all, false},      {"/missing", all, true}};
   Templated templated(plan);
   NEEDS_NAMESPACES();
   const std::string show =
