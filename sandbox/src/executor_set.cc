@@ -288,16 +288,21 @@ absl::StatusOr<std::unique_ptr<SandboxExecutorSet>> CreateOn(const HostProbe* as
   absl::StatusOr<std::shared_ptr<Launcher>> launcher = TakeLauncher(parts.scratch->path());
   if (!launcher.ok()) return launcher.status();
   parts.launcher = *std::move(launcher);
-  status = parts.launcher->OwnFolder(parts.scratch->root(), parts.scratch->name());
-  if (status.ok() && parts.chosen.cgroups != nullptr) {
+  // It may still be starting: what it says is waited for when the rest is done.
+  const absl::StatusOr<std::uint64_t> owned =
+      parts.launcher->BeginOwnFolder(parts.scratch->root(), parts.scratch->name());
+  if (!owned.ok()) return owned.status();
+  if (parts.chosen.cgroups != nullptr) {
     status =
         parts.launcher->OwnCgroup(parts.chosen.cgroups->delegated(), parts.chosen.cgroups->name());
   }
   if (!status.ok()) return status;
   parts.caller_variables = CallerVariables();
   parts.user = CurrentUser();
+  const std::shared_ptr<Launcher> its_launcher = parts.launcher;
   auto set = std::make_unique<SandboxExecutorSet>(std::move(parts));
   status = set->MakeSpare();
+  if (status.ok()) status = its_launcher->AwaitOwned(*owned);
   if (!status.ok()) return status;
   return set;
 }

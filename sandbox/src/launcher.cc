@@ -78,10 +78,10 @@ class Conversation {
   }
 
   // The number of the reply, for one call of `Await`.
-  absl::StatusOr<std::uint64_t> Begin(const LauncherRequest& request,
+  absl::StatusOr<std::uint64_t> Begin(const LauncherRequest& request, std::string_view more,
                                       std::span<const int> descriptors) {
     const std::lock_guard lock(mutex_);
-    return BeginLocked(request, {}, descriptors);
+    return BeginLocked(request, more, descriptors);
   }
 
   absl::StatusOr<Answer> Await(std::uint64_t reply) {
@@ -239,7 +239,7 @@ class LauncherProcess final : public Launcher {
     request.kind = LauncherRequest::Kind::kMakeNetwork;
     request.flags = with_gateway ? kWithGateway : 0;
     const int descriptors[] = {theirs.get()};
-    const absl::StatusOr<std::uint64_t> reply = conversation_.Begin(request, descriptors);
+    const absl::StatusOr<std::uint64_t> reply = conversation_.Begin(request, {}, descriptors);
     if (!reply.ok()) return reply.status();
     return StartedNetwork{std::move(socket), *reply};
   }
@@ -278,12 +278,22 @@ class LauncherProcess final : public Launcher {
     return absl::OkStatus();
   }
 
-  absl::Status OwnFolder(int parent, const std::string& name) override {
-    return Own(LauncherRequest::Kind::kOwnFolder, parent, name);
+  absl::StatusOr<std::uint64_t> BeginOwnFolder(int parent, const std::string& name) override {
+    return BeginOwn(LauncherRequest::Kind::kOwnFolder, parent, name);
+  }
+
+  absl::Status AwaitOwned(std::uint64_t reply) override {
+    const absl::StatusOr<Answer> answer = conversation_.Await(reply);
+    if (!answer.ok()) return answer.status();
+    if (const int error = answer->reply.error_number) {
+      return MakeErrnoError(error, "the launcher refused the folder");
+    }
+    return absl::OkStatus();
   }
 
   absl::Status OwnCgroup(int parent, const std::string& name) override {
-    return Own(LauncherRequest::Kind::kOwnCgroup, parent, name);
+    const auto reply = BeginOwn(LauncherRequest::Kind::kOwnCgroup, parent, name);
+    return reply.ok() ? AwaitOwned(*reply) : reply.status();
   }
 
   void Kill() override {
@@ -308,16 +318,12 @@ class LauncherProcess final : public Launcher {
   }
 
  private:
-  absl::Status Own(LauncherRequest::Kind kind, int parent, const std::string& name) {
+  absl::StatusOr<std::uint64_t> BeginOwn(LauncherRequest::Kind kind, int parent,
+                                         const std::string& name) {
     LauncherRequest request;
     request.kind = kind;
     const int descriptors[] = {parent};
-    const absl::StatusOr<Answer> answer = conversation_.Ask(request, name, descriptors);
-    if (!answer.ok()) return answer.status();
-    if (const int error = answer->reply.error_number) {
-      return MakeErrnoError(error, "the launcher refused the folder");
-    }
-    return absl::OkStatus();
+    return conversation_.Begin(request, name, descriptors);
   }
 
   // For one more command of the plan. None where there is nothing that it must not leave behind.

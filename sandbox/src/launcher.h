@@ -114,7 +114,15 @@ class Launcher {
 
   // From now on, when the calling process dies without having called `Stop`, the folder `name` of
   // the open folder `parent` (borrowed) is removed with everything in it.
-  [[nodiscard]] virtual absl::Status OwnFolder(int parent, const std::string& name) = 0;
+  [[nodiscard]] absl::Status OwnFolder(int parent, const std::string& name) {
+    const absl::StatusOr<std::uint64_t> reply = BeginOwnFolder(parent, name);
+    return reply.ok() ? AwaitOwned(*reply) : reply.status();
+  }
+  // Asks for that and returns at once: it holds from then on, unless `AwaitOwned`, once, says that
+  // the launcher refuses. Returns kUnavailable when the launcher is gone.
+  [[nodiscard]] virtual absl::StatusOr<std::uint64_t> BeginOwnFolder(int parent,
+                                                                     const std::string& name) = 0;
+  [[nodiscard]] virtual absl::Status AwaitOwned(std::uint64_t reply) = 0;
 
   // The same for the cgroup `name` of the open cgroup `parent` (borrowed): what runs in it is
   // ended, it and those below it are removed.
