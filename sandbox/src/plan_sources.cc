@@ -31,6 +31,21 @@ std::string HostPathOf(std::string_view target, const std::vector<ViewOp>& befor
   return below.empty() || below == "/" ? around->source : around->source + std::string(below);
 }
 
+// The number of a removed object goes to one of the next that are made, perhaps within one tick of
+// the file system's clock; its handle has a generation, too. 0 where there is none.
+std::int64_t HandleDigest(const std::string& path) {
+  alignas(file_handle) unsigned char buffer[sizeof(file_handle) + MAX_HANDLE_SZ] = {};
+  auto* const handle = reinterpret_cast<file_handle*>(buffer);
+  handle->handle_bytes = MAX_HANDLE_SZ;
+  int mount = 0;
+  if (name_to_handle_at(AT_FDCWD, path.c_str(), handle, &mount, 0) != 0) return 0;
+  std::uint64_t digest = 14695981039346656037U;  // FNV-1a.
+  for (unsigned i = 0; i < handle->handle_bytes; ++i) {
+    digest = (digest ^ buffer[sizeof(file_handle) + i]) * 1099511628211U;
+  }
+  return static_cast<std::int64_t>(digest);
+}
+
 }  // namespace
 
 PlanSources::PlanSources(SandboxPlan& plan)
@@ -86,7 +101,8 @@ void PlanSources::NoteView(std::vector<ViewOp>& ops) {
 DirectoryStamp PlanSources::IdentityOf(const std::string& path) {
   const NodeStatus status = KnownStatusOf(path);
   if (status.type == NodeType::kMissing) return {kNoDevice, 0, 0, 0};
-  return {status.stamp.device, status.stamp.inode, 0, 0};
+  const std::int64_t made = status.born_ns != 0 ? status.born_ns : status.stamp.changed_ns;
+  return {status.stamp.device, status.stamp.inode, HandleDigest(path), made};
 }
 
 DirectoryStamp PlanSources::Note(const std::string& path) {

@@ -35,7 +35,9 @@ class PlanSources {
  private:
   struct Object {
     std::string path;
-    DirectoryStamp identity;  // Only device and inode.
+    // Device and inode; as `changed_ns` when it was made, and as `modified_ns` a digest of its
+    // handle (name_to_handle_at(2)), where the file system keeps these.
+    DirectoryStamp identity;
   };
   struct Folder {
     DirectoryStamp stamp;

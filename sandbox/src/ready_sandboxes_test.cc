@@ -187,6 +187,33 @@ TEST_CASE("a ready sandbox is given up when what it covers or protects was repla
   }
 }
 
+// As by an editor that saves a file: file systems give the number of what was removed to what is
+// made next, and the mount on it is gone.
+TEST_CASE("a ready sandbox is given up when what it covers was removed and made again") {
+  NEEDS_NAMESPACES();
+  for (const ViewOp::Kind kind : {ViewOp::Kind::kProtect, ViewOp::Kind::kMask}) {
+    const TemporaryFolder folder;
+    Write(folder / "file", "TEXT\n");
+    SandboxPlan plan = SystemPlan();
+    plan.view.push_back(Bind(folder.path(), false));
+    plan.view.back().target = "/data";
+    plan.view.push_back(Op(kind, "/data/file"));
+    ReadySandboxes ready(StartedLauncherOrFail(), plan, 1);
+    const std::string attack = "echo PLANTED >>/data/file; grep -c PLANTED /data/file";
+    for (int i = 0; i < 3; ++i) {
+      ready.Refill();
+      CHECK(OutputIn(ready, "echo waited") == "waited\n");
+      ready.Refill();
+      fs::remove(folder / "file");
+      Write(folder / "file", "TEXT\n");
+      CHECK_FALSE(OutputIn(ready, attack).has_value());
+    }
+    ready.Refill();
+    CHECK(OutputIn(ready, attack) != "1\n");
+    CHECK(fs::file_size(folder / "file") == 5);
+  }
+}
+
 TEST_CASE("a waiting sandbox ends when nobody can send it a command any more") {
   NEEDS_NAMESPACES();
   const std::shared_ptr<Launcher> launcher = StartedLauncherOrFail();
@@ -321,6 +348,9 @@ TEST_CASE("an executor's commands see the workspace as it is, whether a sandbox 
     CHECK(fixture.Shell(show + "; cat new/.env 2>/dev/null").standard_output.head ==
           "later\nend\n");
     CHECK(fixture.Shell("echo x >>later; cat later").standard_output.head == "later\nx\n");
+    fs::remove(fixture.workspace() + "/.env");
+    Write(fixture.workspace() + "/.env", "SECRET\n");
+    CHECK(fixture.Shell("cat .env 2>/dev/null; echo end").standard_output.head == "end\n");
   }
 }
 
