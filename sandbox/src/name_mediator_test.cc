@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "descriptor_testing.h"
 #include "landlock_testing.h"
+#include "plain_paths.h"
 
 namespace cordon::internal {
 namespace {
@@ -274,6 +276,27 @@ TEST_CASE(
     CHECK((status.st_mode & 07777) == 0644);
   }
   repository.CheckUnharmed();
+}
+
+TEST_CASE(
+    "links with very long texts are not followed for a command, so that none waits for long") {
+  const TemporaryFolder folder;
+  const std::string root = fs::canonical(folder.path());
+  std::ofstream(root + "/file") << "text";
+  std::string last = "file";
+  PlainPaths plain;
+  std::vector<std::string> found;
+  for (const std::string next : {"a", "b", "c", "d", "e", "f", "g"}) {
+    std::string text;
+    while (text.size() < 3000) text += "./";
+    fs::create_symlink(text + last, root + "/" + next);
+    found.push_back(plain.WithoutLinks(root + "/" + next, true));
+    last = next;
+  }
+  CHECK(found.front() == root + "/file");
+  CHECK(found[3] == root + "/file");
+  CHECK(found.back().empty());
+  CHECK(plain.WithoutLinks(root + "/" + last, false) == root + "/" + last);
 }
 
 }  // namespace

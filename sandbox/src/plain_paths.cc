@@ -1,6 +1,7 @@
 #include "plain_paths.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,10 +28,13 @@ std::string PlaceOf(int object) {
   return path.starts_with('/') ? path : std::string();
 }
 
-// Step by step, since looking at some file systems may take for ever.
+// Step by step, since looking at some file systems may take for ever. Others wait meanwhile, so
+// that links of which the texts are long together are not followed.
 std::string PlainPaths::WithoutLinks(const std::string& path, bool follow) {
   constexpr int kMaxLinks = 40;
+  constexpr std::size_t kMaxText = std::size_t{4} * PATH_MAX;
   int links = 0;
+  std::size_t text_size = path.size();
   std::string at = "/";
   std::string rest = path;
   while (!rest.empty()) {
@@ -49,7 +53,8 @@ std::string PlainPaths::WithoutLinks(const std::string& path, bool follow) {
       at = next;
       continue;
     }
-    if (++links > kMaxLinks) return {};
+    text_size += text.size();
+    if (++links > kMaxLinks || text_size > kMaxText) return {};
     if (text.starts_with('/')) at.assign(1, '/');
     rest = rest.empty() ? text : absl::StrCat(text, "/", rest);
   }

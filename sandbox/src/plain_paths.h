@@ -15,7 +15,8 @@ namespace cordon::internal {
 class PlainPaths {
  public:
   // The absolute `path` with every link replaced, the last component only with `follow`; empty when
-  // that leads to what is not kept by this host alone, or nowhere. What the links say may change.
+  // that leads to what is not kept by this host alone, over links with very long texts, or nowhere.
+  // What the links say may change.
   [[nodiscard]] std::string WithoutLinks(const std::string& path, bool follow);
   [[nodiscard]] bool IsLocal(const std::string& path);
 
