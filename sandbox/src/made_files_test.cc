@@ -2,6 +2,7 @@
 // of Landlock lets it read that: see NameMediator.
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -307,6 +308,24 @@ TEST_CASE("for who is in another sandbox inside of this one nothing is read") {
             "assert ctypes.CDLL(None).syscall(317 if os.uname().machine == 'x86_64' else 277, "
             "1, 0, program) == 0\n"
             "print(read('f'), names('d'), names('.'))\n") == "made [] True\nEACCES EACCES EACCES");
+}
+
+TEST_CASE("nothing is opened or made for a command of root below a folder that is closed to it") {
+  NEED_ON_HOST();
+  if (geteuid() != 0) CORDON_SKIP("root", "only root has more rights than its commands");
+  Workspace workspace({"**/.env"});
+  fs::create_directories(workspace.at("a/b"));
+  for (const char* file : {"a/.env", "a/b/.env", "a/b/f"}) std::ofstream(workspace.at(file)) << "x";
+  const std::string acts =
+      std::string(kActs) + "print(read('a/b/f'), tried(write, 'a/b/n'), tried(os.mkdir, 'a/b/m'))";
+  CHECK(workspace.Python(acts) == "x None None");
+  fs::remove(workspace.at("a/b/n"));
+  fs::remove(workspace.at("a/b/m"));
+  REQUIRE(chown(workspace.at("a").c_str(), 65534, 65534) == 0);
+  REQUIRE(chmod(workspace.at("a").c_str(), 0700) == 0);
+  CHECK(workspace.Python(acts) == "EACCES EACCES EACCES");
+  REQUIRE(chmod(workspace.at("a").c_str(), 0701) == 0);
+  CHECK(workspace.Python(acts) == "x None None");
 }
 
 }  // namespace

@@ -39,6 +39,20 @@ bool OwnerMay(const struct stat& status, mode_t bits) {
   return status.st_uid == geteuid() && (status.st_mode & bits) == bits;
 }
 
+// Whether the folders above `folder` let somebody pass who has no capabilities, as commands of
+// root.
+bool IsReached(const std::string& folder) {
+  if (geteuid() != 0) return true;  // This program came there like that.
+  for (std::string at = folder; at != "/";) {
+    at = ParentPath(at);
+    struct stat status = {};
+    if (lstat(at.c_str(), &status) != 0) return false;
+    const mode_t others = status.st_gid == getegid() ? S_IXGRP : S_IXOTH;
+    if ((status.st_mode & (status.st_uid == geteuid() ? S_IXUSR : others)) == 0) return false;
+  }
+  return true;
+}
+
 mode_t BitsFor(std::uint64_t flags) {
   switch (flags & O_ACCMODE) {
     case O_RDONLY:
@@ -172,6 +186,7 @@ UniqueFd NameMediator::HoldUnlisted(const std::string& folder) const {
   struct stat status = {};
   if (!object.fd.valid() || PlaceOf(object.fd.get()) != folder) return {};
   if (fstat(object.fd.get(), &status) != 0 || !S_ISDIR(status.st_mode)) return {};
+  if (!IsReached(folder)) return {};
   return std::move(object.fd);
 }
 
@@ -235,7 +250,7 @@ bool NameMediator::Hold(Place& place, mode_t bits) {
   struct stat status = {};
   if (!folder.fd.valid() || PlaceOf(folder.fd.get()) != place.folder) return false;
   if (fstat(folder.fd.get(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
-  if (!OwnerMay(status, bits)) return false;
+  if (!OwnerMay(status, bits) || !IsReached(place.folder)) return false;
   place.held = std::move(folder.fd);
   return true;
 }
