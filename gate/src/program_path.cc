@@ -114,6 +114,7 @@ std::vector<RuleProgram> ProgramPath::ProgramsOf(const ShellText& text,
     }
   }
   std::vector<RuleProgram> programs;
+  programs.reserve(files.size());
   for (std::string& file : files) programs.push_back({std::move(file), ""});
   return programs;
 }

@@ -33,7 +33,7 @@ struct Loaded {
   Loaded() {
     const Library crypto("libcrypto" + kSuffix);
     const Library ssl("libssl" + kSuffix);
-#define CORDON_FIND(library, name) complete = library.Find(#name, calls.name) && complete;
+#define CORDON_FIND(library, name) complete = (library).Find(#name, calls.name) && complete;
 #define CORDON_FIND_CRYPTO(name) CORDON_FIND(crypto, name)
 #define CORDON_FIND_SSL(name) CORDON_FIND(ssl, name)
     CORDON_LIBCRYPTO_CALLS(CORDON_FIND_CRYPTO)

@@ -44,7 +44,8 @@ namespace cordon::internal::egress {
   CALL(TLS_client_method)
 
 struct OpenSslCalls {
-#define CORDON_MEMBER(name) decltype(&::name) name = nullptr;
+// A declaration takes no parentheses.
+#define CORDON_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   CORDON_LIBCRYPTO_CALLS(CORDON_MEMBER)
   CORDON_LIBSSL_CALLS(CORDON_MEMBER)
 #undef CORDON_MEMBER
