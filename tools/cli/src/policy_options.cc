@@ -106,10 +106,10 @@ absl::Status LayRoots(const PolicyOptions& options, ProfileConfig& config) {
     return absl::OkStatus();
   };
   for (const std::string& value : options.read) {
-    if (const auto status = lay("--read", value, false); !status.ok()) return status;
+    if (absl::Status status = lay("--read", value, false); !status.ok()) return status;
   }
   for (const std::string& value : options.write) {
-    if (const auto status = lay("--write", value, true); !status.ok()) return status;
+    if (absl::Status status = lay("--write", value, true); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -124,7 +124,7 @@ absl::Status LayDenies(const PolicyOptions& options, ProfileConfig& config) {
     }
     return absl::OkStatus();
   };
-  if (const auto s = lay("--deny-read", options.deny_read, config.deny_read); !s.ok()) return s;
+  if (absl::Status s = lay("--deny-read", options.deny_read, config.deny_read); !s.ok()) return s;
   return lay("--deny-write", options.deny_write, config.deny_write);
 }
 
@@ -175,7 +175,7 @@ absl::Status LayNetwork(const PolicyOptions& options, ProfileConfig& config) {
     }
     config.unix_sockets.push_back(NormalizePath(path.string()));
   }
-  if (const auto s = LayPorts("--host-port", options.host_port, config.loopback_ports); !s.ok()) {
+  if (absl::Status s = LayPorts("--host-port", options.host_port, config.loopback_ports); !s.ok()) {
     return s;
   }
   return LayPorts("--publish", options.publish, config.publish_ports);
@@ -205,9 +205,9 @@ absl::Status LayLimits(const PolicyOptions& options, ProfileConfig& config) {
     limit = *bytes;
     return absl::OkStatus();
   };
-  if (const auto s = size("--memory", options.memory, config.limits.memory_bytes); !s.ok())
+  if (absl::Status s = size("--memory", options.memory, config.limits.memory_bytes); !s.ok())
     return s;
-  if (const auto s = size("--file-size", options.file_size, config.limits.file_size_bytes);
+  if (absl::Status s = size("--file-size", options.file_size, config.limits.file_size_bytes);
       !s.ok()) {
     return s;
   }
@@ -305,7 +305,7 @@ absl::StatusOr<Profile> BuildProfile(const PolicyOptions& options) {
   if (!config.ok()) return config.status();
   for (const auto& lay :
        {LayRoots, LayDenies, LayNetwork, LayEnvironment, LayLimits, LayHomeAndRequirements}) {
-    if (const auto status = lay(options, *config); !status.ok()) return status;
+    if (absl::Status status = lay(options, *config); !status.ok()) return status;
   }
   auto profile = Profile::Create(*config);
   if (!profile.ok() || options.ceiling.empty()) return profile;
