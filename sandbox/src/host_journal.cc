@@ -18,6 +18,10 @@ namespace {
 // stale.
 thread_local HostJournal* kept_here = nullptr;
 
+// To begin watching costs as much as to ask some ten times.
+constexpr std::size_t kOften = 8;
+constexpr std::size_t kMostDisturbed = 8;
+
 // Whether a look at a name gives the same as long as the name's folder does not change.
 bool ShowsInFolder(LookKind kind, std::string_view answer) {
   switch (kind) {
@@ -68,6 +72,7 @@ void HostJournal::Note(LookKind kind, std::string_view path, const std::string& 
 
 bool HostJournal::StillHolds(bool links_may_differ) {
   if (worthless_ || MountsChanged() || PresentCaller() != caller_ || !AlwaysHolds()) return false;
+  is_quiet_ = IsQuiet();
   // A folder's path comes before those of the folders in it.
   return std::all_of(folders_.begin(), folders_.end(), [&](auto& entry) {
     return FolderHolds(entry.first, entry.second, links_may_differ);
@@ -100,6 +105,7 @@ bool HostJournal::FilesHold(const Looks& looks) {
 bool HostJournal::FolderHolds(const std::string& path, Folder& folder, bool links_may_differ) {
   folder.unchanged = true;
   if (IsMissingStill(path, folder)) return true;
+  if (is_quiet_ && folder.watch.active()) return !links_may_differ || FilesHold(folder.looks);
   const std::int64_t now = FileClockNanoseconds();
   const NodeStatus status = StatusOf(path);
   const bool is_missing = status.type == NodeType::kMissing;
@@ -113,6 +119,50 @@ bool HostJournal::FolderHolds(const std::string& path, Folder& folder, bool link
   folder.settled = status.type == NodeType::kFolder && !MayChangeUnnoticed(status.stamp, now) &&
                    KeepsTimes(path, status.stamp.device);
   return true;
+}
+
+// What is found by asking holds until something happens that is noted from before that on.
+bool HostJournal::IsQuiet() {
+  if (++asked_ == kOften) StartWatching();
+  if (watches_ == nullptr || asked_ == kOften) return false;
+  const bool some = watches_->Drain();
+  const bool leads_there =
+      std::all_of(ways_.begin(), ways_.end(), [](const auto& way) { return way.second.active(); });
+  if (!some && leads_there) {
+    disturbed_ = 0;
+    return true;
+  }
+  if (leads_there && ++disturbed_ < kMostDisturbed) return false;
+  // It costs more than it saves.
+  for (auto& [path, folder] : folders_) folder.watch.Stop();
+  ways_.clear();
+  watches_.reset();
+  return false;
+}
+
+void HostJournal::StartWatching() {
+  watches_ = FolderWatches::Start();
+  if (watches_ == nullptr) return;
+  for (auto& [path, folder] : folders_) {
+    if (!folder.missing && WatchWayTo(path)) (void)Watch(path, folder.watch);
+  }
+}
+
+bool HostJournal::WatchWayTo(const std::string& folder) {
+  for (std::string way = folder; way != "/";) {
+    way = ParentPath(way);
+    FolderWatch& watch = ways_[way];
+    if (watch.active() || Watch(way, watch)) continue;
+    ways_.erase(way);
+    return false;
+  }
+  return true;
+}
+
+bool HostJournal::Watch(const std::string& folder, FolderWatch& watch) {
+  const OpenedNode opened = OpenFolderAt(folder);
+  return opened.fd.valid() && FolderWatches::IsWatchable(opened.fd.get()) &&
+         watches_->Begin(opened.fd.get(), watch);
 }
 
 // In a folder that has not changed, or that is missing itself.

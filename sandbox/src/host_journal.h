@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include "cordon/sdk/unique_fd.h"
 #include "directory_reader.h"
+#include "folder_watches.h"
 
 namespace cordon::internal {
 
@@ -75,7 +77,9 @@ class HostJournal {
   // Whether every question has the answer that it had, for the same user, and nothing was mounted
   // or unmounted. A name in a folder that keeps times (`KeepsTimes`) is taken to be what it was
   // while its folder is the same object with the same times, seen when those could no longer be
-  // given to a later change. `links_may_differ`: files may have got other names since, which no
+  // given to a later change. Of a journal that is asked often the folders are watched, where that
+  // is reliable (folder_watches.h), and not asked for their times while nothing happens in them and
+  // in those that lead to them. `links_may_differ`: files may have got other names since, which no
   // folder of theirs tells.
   [[nodiscard]] bool StillHolds(bool links_may_differ = false);
 
@@ -98,6 +102,7 @@ class HostJournal {
     bool settled = false;    // All looks had their answer after it had the stamp.
     bool missing = false;    // All looks had their answer, as it was missing.
     bool unchanged = false;  // In the present `StillHolds`.
+    FolderWatch watch;       // Only where all folders that lead to it have one in `ways_`.
   };
   struct Caller {
     uid_t user = 0;
@@ -116,8 +121,18 @@ class HostJournal {
   [[nodiscard]] bool FolderHolds(const std::string& path, Folder& folder, bool links_may_differ);
   [[nodiscard]] bool IsMissingStill(const std::string& path, const Folder& folder) const;
   [[nodiscard]] bool KeepsTimes(const std::string& folder, std::uint64_t device);
+  // Whether nothing has happened in what is watched since it was last looked at.
+  [[nodiscard]] bool IsQuiet();
+  void StartWatching();
+  [[nodiscard]] bool WatchWayTo(const std::string& folder);
+  [[nodiscard]] bool Watch(const std::string& folder, FolderWatch& watch);
 
-  Looks always_;  // To be asked again each time.
+  std::unique_ptr<FolderWatches> watches_;   // Outlives each watch.
+  std::map<std::string, FolderWatch> ways_;  // By path.
+  bool is_quiet_ = false;                    // In the present `StillHolds`.
+  std::size_t asked_ = 0;
+  std::size_t disturbed_ = 0;  // In a row.
+  Looks always_;               // To be asked again each time.
   std::map<std::string, Folder> folders_;
   std::map<std::uint64_t, bool> keeps_times_;  // By device.
   UniqueFd mounts_;   // /proc/self/mountinfo, which poll(2) watches (proc(5)).
