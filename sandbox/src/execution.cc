@@ -406,7 +406,11 @@ void Execution::SettleLocked() {
 
 void Execution::TidyLocked(RunResult& result) {
   result.changed_protected = context_.plan.ChangedProtected();
-  spawned_.run.Tidied();
+  if (context_.names == nullptr) return spawned_.run.Tidied();
+  for (std::string& path : context_.names->UndoTakenOver()) {
+    result.changed_protected.push_back(std::move(path));
+  }
+  context_.names->Finish(std::move(spawned_.run), context_.plan.registered);
 }
 
 void Execution::TakeNetworkLocked(RunResult& result) {

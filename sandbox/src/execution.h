@@ -25,6 +25,7 @@
 #include "observer.h"
 #include "plan.h"
 #include "plan_compiler.h"
+#include "running_names.h"
 
 namespace cordon::internal {
 
@@ -35,6 +36,7 @@ struct ExecutionContext {
   std::vector<ConsumedGrant> grants;
   ReadyPlan plan;                           // Kept until the end.
   std::unique_ptr<CommandNetwork> network;  // The same; null when it is not served.
+  std::unique_ptr<RunningNames> names;      // Of a confined command.
   // Both null when the plan watches nothing.
   std::shared_ptr<Observer> observer;
   std::shared_ptr<CallHandler> handler;

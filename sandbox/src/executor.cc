@@ -170,10 +170,13 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   if (!resolved.ok()) return resolved.status();
   status = CheckDirectory(admission->paths, resolved->working_directory);
   if (!status.ok()) return status;
+  // Before the view is compiled: see running_names.h.
+  auto names = std::make_unique<RunningNames>();
   absl::StatusOr<ReadyPlan> plan = admission->has_file_grants
                                        ? plans_.CompileGranted(admission->paths, admission->targets)
                                        : plans_.Compile();
   if (!plan.ok()) return plan.status();
+  names->SetOwn(plan->view);
   absl::StatusOr<std::unique_ptr<CommandNetwork>> network = OpenNetwork(execution_id, *admission);
   if (!network.ok()) return network.status();
   status = owes_proof_ ? AwaitProof(network->get()) : plan->registered->Register();
@@ -193,6 +196,7 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   AddEntries(*plan, spawn.context.report);
   spawn.context.grants = std::move(admission->grants);
   spawn.context.plan = *std::move(plan);
+  spawn.context.names = std::move(names);
   spawn.context.network = *std::move(network);
   spawn.context.log = parts_.log;
   spawn.command = *std::move(resolved);

@@ -66,6 +66,7 @@ mode_t BitsFor(std::uint64_t flags) {
 
 // How many files are given more names in one command.
 constexpr std::size_t kMaxLinked = 100'000;
+constexpr std::size_t kMaxMade = 100'000;
 
 std::string ByDescriptor(int descriptor) { return absl::StrCat("/proc/self/fd/", descriptor); }
 
@@ -337,6 +338,7 @@ int NameMediator::Make(const Place& place, const NameRequest& request, mode_t ma
     return symlinkat(request.text.c_str(), folder, name) == 0 ? 0 : errno;
   }
   const mode_t mode = request.mode & 01777 & ~mask;
+  if (made_.size() >= kMaxMade) return ENOSPC;
   if (mkdirat(folder, name, mode) != 0) return errno;
   made_.insert(place.path);
   const UniqueFd made(openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -368,6 +370,7 @@ int NameMediator::Remove(const Place& place, int flags) {
 }
 
 int NameMediator::Rename(const Place& from, const Place& to, unsigned flags) {
+  if (made_.size() >= kMaxMade) return ENOSPC;
   if (renameat2(from.held.get(), from.name.c_str(), to.held.get(), to.name.c_str(), flags) != 0) {
     return errno;
   }
@@ -377,11 +380,12 @@ int NameMediator::Rename(const Place& from, const Place& to, unsigned flags) {
 
 void NameMediator::NoteMoved(const std::string& from, const std::string& to) {
   std::vector<std::string> moved = {to};
-  std::erase_if(made_, [&](const std::string& folder) {
-    if (!IsWithin(folder, from)) return false;
-    moved.push_back(to + folder.substr(from.size()));
-    return true;
-  });
+  made_.erase(from);
+  const std::string below = from + "/";
+  for (auto at = made_.lower_bound(below); at != made_.end() && at->starts_with(below);) {
+    moved.push_back(to + at->substr(from.size()));
+    at = made_.erase(at);
+  }
   made_.insert(moved.begin(), moved.end());
 }
 

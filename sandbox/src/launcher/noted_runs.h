@@ -19,12 +19,15 @@ class NotedRuns {
   // That of the request's `run_place` and `run_id` is `tree`, a pidfd (borrowed).
   void Note(const internal::LauncherRequest& request, int tree);
 
-  // For each whose command runs or has run, and was not tidied up after: waits for its end, for a
-  // bounded time, and calls `remove` with its plan.
+  // Of all whose commands run or have run, and were not tidied up after: waits for their ends, for
+  // a bounded time, and then calls `remove` with each one's plan. Not before all have ended, since
+  // they may have the same names.
   template <typename Remove>
   void RemoveWhatIsLeft(Remove remove) {
+    bool left[internal::kMaxNotedRuns];
+    for (std::uint32_t i = 0; i < internal::kMaxNotedRuns; ++i) left[i] = WasLeft(i);
     for (std::uint32_t i = 0; i < internal::kMaxNotedRuns; ++i) {
-      if (WasLeft(i)) remove(runs_[i].plan_id);
+      if (left[i]) remove(runs_[i].plan_id);
     }
   }
 
