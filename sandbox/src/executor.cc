@@ -171,12 +171,14 @@ absl::StatusOr<PreparedSpawn> SandboxExecutor::PrepareUnlogged(const Command& co
   status = CheckDirectory(admission->paths, resolved->working_directory);
   if (!status.ok()) return status;
   // Before the view is compiled: see running_names.h.
-  auto names = std::make_unique<RunningNames>();
+  auto names = std::make_unique<RunningNames>(parts_.published_names);
   absl::StatusOr<ReadyPlan> plan = admission->has_file_grants
                                        ? plans_.CompileGranted(admission->paths, admission->targets)
                                        : plans_.Compile();
   if (!plan.ok()) return plan.status();
-  names->SetOwn(plan->view);
+  if (!names->SetOwn(plan->view)) {
+    return MakeError(ErrorCode::kUnavailable, "the scratch folder of this set cannot be written");
+  }
   absl::StatusOr<std::unique_ptr<CommandNetwork>> network = OpenNetwork(execution_id, *admission);
   if (!network.ok()) return network.status();
   status = owes_proof_ ? AwaitProof(network->get()) : plan->registered->Register();

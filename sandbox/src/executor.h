@@ -34,12 +34,13 @@ class SandboxExecutor final : public Executor {
     CompileReport report;    // But for the entries about files.
     std::vector<std::string> environment;
     std::shared_ptr<Launcher> launcher;
-    std::shared_ptr<Observer> observer;         // Null when nothing is observed.
-    std::shared_ptr<GrantAuthority> authority;  // May be null.
-    std::shared_ptr<CommandNetworks> networks;  // Prepared; null where there are none.
-    std::shared_ptr<EgressProxy> egress;        // Null: the network is not served.
-    bool share_network = false;                 // `ExecutorSetOptions::share_network`.
-    LogSink* log = nullptr;                     // Borrowed until `Close`.
+    std::shared_ptr<PublishedNames> published_names;  // Of the set.
+    std::shared_ptr<Observer> observer;               // Null when nothing is observed.
+    std::shared_ptr<GrantAuthority> authority;        // May be null.
+    std::shared_ptr<CommandNetworks> networks;        // Prepared; null where there are none.
+    std::shared_ptr<EgressProxy> egress;              // Null: the network is not served.
+    bool share_network = false;                       // `ExecutorSetOptions::share_network`.
+    LogSink* log = nullptr;                           // Borrowed until `Close`.
   };
 
   // Compiles and registers the profile's own plan.

@@ -176,6 +176,7 @@ class SandboxExecutorSet final : public ExecutorSet {
     parts.environment =
         BuildEnvironment(parts_.profile, parts_.caller_variables, parts_.user, PathsOf(folders));
     parts.launcher = parts_.launcher;
+    parts.published_names = published_names_;
     parts.networks = std::move(networks);
     if (HasServedNetwork() || HasDoor()) parts.egress = parts_.options.egress;
     parts.share_network = SharesNetwork();
@@ -221,6 +222,8 @@ class SandboxExecutorSet final : public ExecutorSet {
 
   const SetParts parts_;
   const std::shared_ptr<Observer> observer_ = std::make_shared<Observer>();
+  const std::shared_ptr<PublishedNames> published_names_ =
+      std::make_shared<PublishedNames>(parts_.scratch->path());
   CompileReport report_;  // Complete before the set is shared.
 
   std::mutex mutex_;

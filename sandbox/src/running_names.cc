@@ -33,7 +33,8 @@ struct RunningNames::Registry {
   std::set<RunningNames*> running;
 };
 
-RunningNames::RunningNames() {
+RunningNames::RunningNames(std::shared_ptr<PublishedNames> published)
+    : published_(std::move(published)) {
   Registry& registry = Registry::Get();
   const std::lock_guard lock(registry.mutex);
   std::map<std::string, std::string> rules;  // By path.
@@ -50,15 +51,35 @@ RunningNames::RunningNames() {
 
 RunningNames::~RunningNames() { Leave(); }
 
-void RunningNames::SetOwn(std::shared_ptr<const CompiledView> view) {
-  Registry& registry = Registry::Get();
-  const std::lock_guard lock(registry.mutex);
-  view_ = std::move(view);
-  if (view_ == nullptr || taken_over_.empty()) return;
-  std::set<std::string_view> own;
-  for (const AbsentName& name : view_->absent) own.insert(name.path);
-  std::erase_if(taken_over_, [&own](const TakenOver& one) { return own.contains(one.name.path); });
-  for (TakenOver& one : taken_over_) one.found = StatusOf(one.name.path);
+bool RunningNames::SetOwn(std::shared_ptr<const CompiledView> view) {
+  if (view == nullptr) return true;
+  {
+    Registry& registry = Registry::Get();
+    const std::lock_guard lock(registry.mutex);
+    view_ = std::move(view);
+    TakeOverLocked(view_->absent_elsewhere);
+    if (!taken_over_.empty()) {
+      std::set<std::string_view> own;
+      for (const AbsentName& name : view_->absent) own.insert(name.path);
+      std::erase_if(taken_over_,
+                    [&own](const TakenOver& one) { return own.contains(one.name.path); });
+    }
+    for (TakenOver& one : taken_over_) one.found = StatusOf(one.name.path);
+  }
+  if (published_ == nullptr || (view_->absent.empty() && taken_over_.empty())) return true;
+  std::vector<std::string> more;
+  for (const TakenOver& one : taken_over_) more.push_back(one.name.path);
+  is_published_ = published_->Begin(view_, more);
+  return is_published_;
+}
+
+void RunningNames::TakeOverLocked(const std::vector<AbsentName>& names) {
+  for (const AbsentName& name : names) {
+    const bool is_known =
+        std::any_of(taken_over_.begin(), taken_over_.end(),
+                    [&name](const TakenOver& one) { return one.name.path == name.path; });
+    if (!is_known) taken_over_.push_back({name, {}});
+  }
 }
 
 std::vector<std::string> RunningNames::UndoTakenOver() const {
@@ -76,6 +97,7 @@ void RunningNames::Finish(NotedRun run, std::shared_ptr<const RegisteredPlan> pl
 }
 
 void RunningNames::Leave() {
+  if (std::exchange(is_published_, false)) published_->End();
   std::vector<Ended> over;  // Let go without the lock.
   Registry& registry = Registry::Get();
   const std::lock_guard lock(registry.mutex);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "directory_reader.h"
+#include "published_names.h"
 #include "registered_plan.h"
 #include "run_table.h"
 #include "view.h"
@@ -22,14 +23,14 @@ namespace cordon::internal {
 // one thread at a time; those of different commands are safe from any thread.
 class RunningNames {
  public:
-  // With those of all that run.
-  RunningNames();
+  // With those of all that run. `published` tells other programs; may be null.
+  explicit RunningNames(std::shared_ptr<PublishedNames> published);
   RunningNames(const RunningNames&) = delete;
   RunningNames& operator=(const RunningNames&) = delete;
   ~RunningNames();
 
-  // Its own, once they are known.
-  void SetOwn(std::shared_ptr<const CompiledView> view);
+  // Its own, once they are known. False when other programs could not be told of them.
+  [[nodiscard]] bool SetOwn(std::shared_ptr<const CompiledView> view);
 
   // After the command, whose own names have been seen to: removes what has come into being since
   // under the names that it took over, and says which. What was there already is left to the
@@ -52,7 +53,10 @@ class RunningNames {
   struct Registry;
 
   void Leave();
+  void TakeOverLocked(const std::vector<AbsentName>& names);
 
+  const std::shared_ptr<PublishedNames> published_;
+  bool is_published_ = false;
   std::shared_ptr<const CompiledView> view_;
   std::vector<TakenOver> taken_over_;
   std::vector<Ended> ended_;

@@ -31,6 +31,7 @@ constexpr std::string_view kSetPrefix = "cordon-own-";
 // Until it is locked a folder has another name, so that no other set takes it for abandoned. The
 // root is locked shared meanwhile: who has it alone knows that the makers of such folders are dead.
 constexpr std::string_view kNewPrefix = "cordon-new-";
+constexpr std::string_view kAnyPrefix = "cordon-";
 // 64 bits that nobody guesses. Commands make sockets in TMPDIR, whose paths end at 107 bytes.
 constexpr std::size_t kIdDigits = 16;
 constexpr std::time_t kNewSeconds = 60;  // Where the root could not be locked.
@@ -187,20 +188,30 @@ void RemoveIfAbandoned(int root, const std::string& name, bool nobody_makes_one)
   (void)RemoveTree(root, name);
 }
 
-void RemoveAbandonedSets(int root) {
+std::vector<std::string> NamesWith(std::string_view prefix, int root) {
+  std::vector<std::string> names;
   UniqueFd listing(openat(root, ".", kFolderFlags));
-  if (!listing.valid()) return;
+  if (!listing.valid()) return names;
   DIR* directory = fdopendir(listing.get());
-  if (directory == nullptr) return;
+  if (directory == nullptr) return names;
   (void)listing.Release();
   const absl::Cleanup close = [directory] { closedir(directory); };
+  while (const dirent* entry = readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with(prefix)) names.emplace_back(name);
+  }
+  return names;
+}
+
+void RemoveAbandonedSets(int root) {
   UniqueFd alone = LockRoot(root, LOCK_EX);
   std::vector<std::string> sets;
   std::vector<std::string> unfinished;
-  while (const dirent* entry = readdir(directory)) {
-    const std::string_view name = entry->d_name;
-    if (name.substr(0, kSetPrefix.size()) == kSetPrefix) sets.emplace_back(name);
-    if (name.substr(0, kNewPrefix.size()) == kNewPrefix) unfinished.emplace_back(name);
+  for (std::string& name : NamesWith(kAnyPrefix, root)) {
+    if (name.starts_with(kSetPrefix))
+      sets.push_back(std::move(name));
+    else if (name.starts_with(kNewPrefix))
+      unfinished.push_back(std::move(name));
   }
   for (const std::string& name : unfinished) RemoveIfAbandoned(root, name, alone.valid());
   alone.Reset();
@@ -228,6 +239,16 @@ bool MakePrivateFolder(int parent, const std::string& name) {
 }
 
 }  // namespace
+
+std::vector<std::string> ScratchFoldersIn(int root) { return NamesWith(kSetPrefix, root); }
+
+bool HasOwner(int folder) {
+  UniqueFd lock;
+  const bool is_abandoned = LockAbandoned(folder, lock);
+  // Of the folder itself it is held until that is closed otherwise.
+  if (is_abandoned && !lock.valid()) (void)flock(folder, LOCK_UN);
+  return !is_abandoned;
+}
 
 absl::Status RemoveTree(int parent, const std::string& name) {
   const UniqueFd top = OpenFolderForRemoval(parent, name);

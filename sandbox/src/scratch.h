@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,6 +21,11 @@ namespace cordon::internal {
 // link, and needs neither stack nor descriptors in proportion to the depth, which a command
 // chooses. Something that is gone already is fine. Returns kInternal for what could not be removed.
 [[nodiscard]] absl::Status RemoveTree(int parent, const std::string& name);
+
+// The names of the sets' folders in the open folder `root` (borrowed), and whether the owner of one
+// (open, borrowed) lives.
+[[nodiscard]] std::vector<std::string> ScratchFoldersIn(int root);
+[[nodiscard]] bool HasOwner(int folder);
 
 // Safe from any thread.
 class ScratchFolder {

@@ -14,7 +14,7 @@ namespace {
 
 bool IsSame(const CompiledView& a, const CompiledView& b) {
   return a.ops == b.ops && a.landlock_rules == b.landlock_rules && a.absent == b.absent &&
-         a.entries == b.entries && *a.found == *b.found;
+         a.absent_elsewhere == b.absent_elsewhere && a.entries == b.entries && *a.found == *b.found;
 }
 
 }  // namespace

@@ -71,6 +71,8 @@ struct CompiledView {
   std::uint64_t landlock_scoped = 0;
   std::vector<LandlockRule> landlock_rules;
   std::vector<AbsentName> absent;
+  // Names that are forbidden to commands of other programs, which ran when this was compiled.
+  std::vector<AbsentName> absent_elsewhere;
   std::vector<ReportEntry> entries;  // What is enforced and what is narrowed, and how.
   // With `Tier::kLandlock`: where the command may write.
   std::shared_ptr<const WritablePlaces> writable;

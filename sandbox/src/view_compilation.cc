@@ -15,6 +15,7 @@
 #include "listed_sockets.h"
 #include "place_memory.h"
 #include "protected_paths.h"
+#include "published_names.h"
 #include "resolver_files.h"
 #include "unix_socket_table.h"
 #include "view_builder.h"
@@ -47,6 +48,7 @@ class Compilation {
   void AddMatches();
   void AddProtected();
   void AddUnseen();
+  void AddForbiddenElsewhere();
   void AddListedSockets();
   void DescribeListedSockets();
   void AddSockets();
@@ -99,7 +101,18 @@ absl::Status Compilation::Collect(Tier tier) {
   }
   AddOtherNames();
   HideScratch();
+  AddForbiddenElsewhere();
   return absl::OkStatus();
+}
+
+// What another program's command has planted is there by now, and seems to be the user's. That it
+// is gone again shows in the journal, and until then it is not the user's.
+void Compilation::AddForbiddenElsewhere() {
+  if (scratch_.all.empty()) return;
+  const HostJournal::Unnoted unnoted;
+  for (const std::string& path : PublishedNames::OfOthers(scratch_.all)) {
+    view_.absent_elsewhere.push_back({path, path});
+  }
 }
 
 absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {

@@ -41,11 +41,8 @@ std::vector<ReportEntry> RuleEntries(const PathPolicy& paths, const IndexContent
   if (protects) {
     entries.push_back(
         {"protected_paths", FeatureStatus::kEnforced,
-         absl::StrCat(
-             "read-only, and their folders keep their place; ", absent,
-             " names that do not exist are removed after the command when it made them; of "
-             "one that a command of another process has made meanwhile it is not known "
-             "that it must not exist")});
+         absl::StrCat("read-only, and their folders keep their place; ", absent,
+                      " names that do not exist are removed after the command when it made them")});
   }
   for (const std::string& root : found.incomplete) {
     entries.push_back({"unix_sockets", FeatureStatus::kNarrowed,

@@ -1,5 +1,6 @@
 // Nothing that a command leaves in a repository runs when a person uses git there afterwards.
 
+#include <chrono>
 #include <string>
 
 #include "integration/support/cordon_run.h"
@@ -160,6 +161,44 @@ TEST_CASE("settings that make editors and shells run programs are not planted") 
     CHECK((!ground.Exists(name) || Has(run.report["changed_protected"].dump(), name)));
     ground.RunUnconfined(undo);
   }
+}
+
+// The second one is begun while the first one's plant is there, and plants anew when that is gone.
+TEST_CASE("what a command of another process has planted is not taken for the user's") {
+  const ArmedGround ground;
+  const std::string plants = "echo evil >.git/config.worktree; echo evil >.vscode; ";
+  const auto wait_for = [](const std::string& name) {
+    return "while ! [ -e " + name + " ]; do sleep 0.02; done; ";
+  };
+  Child first(InsideCommand(ground, {"-c", plants + "echo planted; " + wait_for("go")}),
+              InsideOptions(ground));
+  std::string line;
+  REQUIRE(first.ReadLine(line, std::chrono::seconds(20)));
+  REQUIRE((ground.Exists(".vscode") && ground.Exists(".git/config.worktree")));  // The control.
+  Child second(InsideCommand(ground, {"-c", "echo here; " + wait_for("on") + plants + "true"}),
+               InsideOptions(ground));
+  REQUIRE(second.ReadLine(line, std::chrono::seconds(20)));
+  ground.MakeFile("go", "");
+  CHECK(first.Finish().status == 0);
+  CHECK_FALSE((ground.Exists(".vscode") || ground.Exists(".git/config.worktree")));
+  ground.MakeFile("on", "");
+  CHECK(second.Finish().status == 0);
+  CHECK_FALSE(ground.Exists(".vscode"));
+  CHECK_FALSE(ground.Exists(".git/config.worktree"));
+}
+
+TEST_CASE("what the user makes while a command of another process runs is left alone") {
+  const ArmedGround ground;
+  Child first(InsideCommand(ground, {"-c", "echo here; while ! [ -e go ]; do sleep 0.02; done"}),
+              InsideOptions(ground));
+  std::string line;
+  REQUIRE(first.ReadLine(line, std::chrono::seconds(20)));
+  ground.MakeFile(".mcp.json", "user");
+  const CordonRun second = RunText(ground, {}, "true");
+  CHECK(second.status == 0);
+  CHECK(ground.Read(".mcp.json") == "user");
+  ground.MakeFile("go", "");
+  CHECK(first.Finish().status == 0);
 }
 
 }  // namespace
