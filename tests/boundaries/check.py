@@ -40,6 +40,7 @@ TEST_NAME = re.compile(r'\b(?:TEST_CASE|SCENARIO)\s*\(\s*"((?:[^"\\]|\\.)*)"')
 # Of what compiles a view: what asks the host and says itself when an answer has changed.
 LOOKS_BY_ITSELF = ("directory_reader", "host_journal", "host_looks", "unix_socket_table", "place_memory", "workspace_index",
                    "index_cache", "folder_watches", "mount_table",
+                   "published_names",  # Of use only while what others have planted is there, which shows otherwise.
                    "landlock_abi", "landlock_report")  # What these ask is the same for the life of an executor.
 # What asks the host past directory_reader.h, which tells a journal (sandbox/src/host_journal.h).
 LOOK = re.compile(r"\b(ResolveSymlinks|AcquirePath|[fl]?stat|statx|fstatat|statfs|readlink|readlinkat|access|faccessat|opendir|"
