@@ -43,7 +43,7 @@ int SendMessage(int socket, std::string_view head, std::string_view more,
   return 0;
 }
 
-ssize_t ReceiveMessage(int socket, void* bytes, std::size_t size, UniqueFd* descriptor) {
+ssize_t ReceiveMessage(int socket, void* bytes, std::size_t size, UniqueFd* descriptor, int flags) {
   iovec vector = {bytes, size};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr header = {};
@@ -53,7 +53,7 @@ ssize_t ReceiveMessage(int socket, void* bytes, std::size_t size, UniqueFd* desc
   header.msg_controllen = sizeof(control);
   ssize_t received = 0;
   do {
-    received = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+    received = recvmsg(socket, &header, flags | MSG_CMSG_CLOEXEC);
   } while (received < 0 && errno == EINTR);
   if (const cmsghdr* rights = CMSG_FIRSTHDR(&header); received > 0 && rights != nullptr) {
     int value = -1;

@@ -19,10 +19,11 @@ namespace cordon::internal {
 [[nodiscard]] int SendMessage(int socket, std::string_view head, std::string_view more,
                               std::span<const int> descriptors);
 
-// Receives one message of at most `size` bytes, and the descriptor that came with it. Returns its
-// size, 0 when the peer is gone, -1 with errno.
+// Receives one message of at most `size` bytes, and the descriptor that came with it. `flags` as
+// for recvmsg(2), e.g. MSG_DONTWAIT. Returns its size, 0 when the peer is gone, -1 with errno,
+// which is never EINTR.
 [[nodiscard]] ssize_t ReceiveMessage(int socket, void* bytes, std::size_t size,
-                                     UniqueFd* descriptor);
+                                     UniqueFd* descriptor, int flags = 0);
 
 // A memory file with `bytes`, for what does not fit into a message.
 [[nodiscard]] absl::StatusOr<UniqueFd> MemoryFile(std::string_view bytes);

@@ -4,28 +4,20 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "cordon/sdk/status.h"
 #include "descriptor_message.h"
-#include "resource_limits.h"
 
 namespace cordon::internal {
 namespace {
 
-using std::chrono::duration_cast;
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kRetryPatience = std::chrono::seconds(1);
@@ -33,51 +25,6 @@ constexpr milliseconds kRetryPatience = std::chrono::seconds(1);
 // glibc 2.36 is the first with a wrapper.
 void SendSignal(int pidfd, int signal) {
   (void)syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
-}
-
-std::string DetailOf(const SpawnEvent& event) {
-  const auto* end = std::find(std::begin(event.detail), std::end(event.detail), '\0');
-  return std::string(std::begin(event.detail), end);
-}
-
-milliseconds InMilliseconds(std::uint64_t microseconds_count) {
-  return duration_cast<milliseconds>(microseconds(microseconds_count));
-}
-
-// With the descriptor that comes with it, if any. Returns what recvmsg(2) does.
-ssize_t ReceiveEvent(int channel, SpawnEvent& event, UniqueFd& attached) {
-  iovec vector = {&event, sizeof event};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header = {};
-  header.msg_iov = &vector;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  const ssize_t size = recvmsg(channel, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (const cmsghdr* rights = CMSG_FIRSTHDR(&header); size > 0 && rights != nullptr) {
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(rights), sizeof descriptor);
-    attached.Reset(descriptor);
-  }
-  return size;
-}
-
-ReportEntry UnobservedEntry(int error_number) {
-  const std::string why = std::generic_category().message(error_number);
-  return {
-      "observation", FeatureStatus::kUnenforced,
-      error_number == EBUSY
-          ? "refusals are not listed: the calls of this program are observed already, as inside "
-            "another sandbox"
-          : absl::StrCat("refusals are not listed: the kernel gives no notifications: ", why)};
-}
-
-void MarkUnproved(RunResult& result) {
-  result.end_proved = false;
-  result.report.lifetime = LifetimeContainment::kUnspecified;
-  result.report.entries.push_back(
-      {"lifetime", FeatureStatus::kUnenforced,
-       "processes of this command may still run: their end could not be proved"});
 }
 
 }  // namespace
@@ -99,9 +46,9 @@ absl::Status Execution::AwaitStart() {
     // Asked first: what a tree that has ended said before is there to be read then.
     const bool is_over = ReadableNow(exit_fd());
     ReadEventsLocked();
-    if (failed_.has_value()) return SetupFailureLocked();
-    if (started_.has_value()) return absl::OkStatus();
-    if (is_over) return SetupFailureLocked();
+    if (history_.failed.has_value()) return SetupFailure(history_, CountLocked());
+    if (history_.started.has_value()) return absl::OkStatus();
+    if (is_over) return SetupFailure(history_, CountLocked());
     // Shut down from the other side, and the proof of the end is on its way.
     if (!channel_open_) descriptors[0].fd = -1;
   }
@@ -133,10 +80,11 @@ void Execution::ReadEventsLocked() {
   while (channel_open_) {
     SpawnEvent event;
     UniqueFd attached;
-    const ssize_t size = ReceiveEvent(channel_fd(), event, attached);
+    const ssize_t size =
+        ReceiveMessage(channel_fd(), &event, sizeof event, &attached, MSG_DONTWAIT);
     // Once, before what the first process said, when it ended without having read all that it was
     // sent.
-    if (size < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
+    if (size < 0 && errno == ECONNRESET) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size != sizeof event) {
       channel_open_ = false;
@@ -149,15 +97,15 @@ void Execution::ReadEventsLocked() {
 void Execution::OnEventLocked(const SpawnEvent& event, UniqueFd attached) {
   switch (event.kind) {
     case SpawnEvent::Kind::kStarted:
-      started_ = std::chrono::steady_clock::now();
+      history_.started = std::chrono::steady_clock::now();
       if (on_start_) on_start_();
       return;
     case SpawnEvent::Kind::kFailed:
       // What was seen first is the cause.
-      if (!failed_.has_value()) failed_ = event;
+      if (!history_.failed.has_value()) history_.failed = event;
       return;
     case SpawnEvent::Kind::kEnded:
-      ended_ = event;
+      history_.ended = event;
       channel_open_ = false;  // Nothing follows.
       // A cgroup cannot be removed while there is a process in it.
       nothing_left_ = event.nothing_left != 0 && context_.plan.cgroup == nullptr;
@@ -197,9 +145,9 @@ void Execution::ObserveLocked(const SpawnEvent& event, UniqueFd listener) {
 
 // What the set-up needs cannot be had here, so that it would never end.
 void Execution::GiveUpLocked(Step step, int error_number) {
-  failed_ = SpawnEvent();
-  failed_->step = step;
-  failed_->error_number = error_number;
+  history_.failed = SpawnEvent();
+  history_.failed->step = step;
+  history_.failed->error_number = error_number;
   DestroyLocked();
 }
 
@@ -215,21 +163,21 @@ bool Execution::IsSettled() const {
 
 std::optional<SteadyTime> Execution::started() const {
   const std::lock_guard lock(mutex_);
-  return started_;
+  return history_.started;
 }
 
 bool Execution::IsOver() const { return nothing_left_ || ReadableNow(exit_fd()); }
 
 bool Execution::has_ended() const {
   const std::lock_guard lock(mutex_);
-  return ended_.has_value();
+  return history_.ended.has_value();
 }
 
 void Execution::EndingAs(Outcome::Kind kind) {
   const std::lock_guard lock(mutex_);
   ReadEventsLocked();
-  if (ended_.has_value() || ReadableNow(exit_fd())) return;
-  if (!ending_as_.has_value()) ending_as_ = kind;
+  if (history_.ended.has_value() || ReadableNow(exit_fd())) return;
+  if (!history_.ending_as.has_value()) history_.ending_as = kind;
 }
 
 void Execution::SendControl(const SpawnControl& control) {
@@ -253,7 +201,7 @@ void Execution::Destroy() {
 }
 
 void Execution::DestroyLocked() {
-  destroyed_ = true;
+  history_.destroyed = true;
   // Elsewhere the first process is the one that ends the others: it must be able to.
   const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
   SendSignal(exit_fd(), dies_with_it ? SIGKILL : SIGCONT);
@@ -320,80 +268,39 @@ bool Execution::IsProvedByCgroupLocked() const {
   return context_.plan.cgroup != nullptr && context_.plan.cgroup->End();
 }
 
-absl::Status Execution::SetupFailureLocked() const {
-  if (CountLocked().out_of_memory) {
-    return MakeSetupFailure(StepName(Step::kLimits), ENOMEM,
-                            "cannot start the command within its memory limit");
-  }
-  if (failed_.has_value()) {
-    const std::string detail = DetailOf(*failed_);
-    return MakeSetupFailure(StepName(failed_->step), failed_->error_number,
-                            detail.empty()
-                                ? "cannot start the command"
-                                : absl::StrFormat("cannot start the command (%s)", detail));
-  }
-  if (destroyed_) return MakeError(ErrorCode::kClosed, "closed before the command started");
-  return MakeSetupFailure("launcher", EPIPE, "the launcher ended before the command started");
-}
-
-Outcome Execution::OutcomeLocked() const {
-  Outcome outcome;
-  outcome.wall = duration_cast<milliseconds>(std::chrono::steady_clock::now() -
-                                             started_.value_or(handed_over_));
-  // Without a last word of pid 1 the tree was killed from outside, or will be.
-  const int status = ended_.has_value() ? ended_->wait_status : SIGKILL;
-  if (WIFEXITED(status)) {
-    outcome.code = WEXITSTATUS(status);
-  } else {
-    outcome.kind = Outcome::Kind::kSignaled;
-    outcome.signal = WTERMSIG(status);
-  }
-  if (ending_as_.has_value()) outcome.kind = *ending_as_;
-  if (!ended_.has_value()) {
-    const TreeCount count = CountLocked();
-    outcome.cpu = InMilliseconds(count.cpu_microseconds.value_or(0));
-    outcome.max_rss_bytes = count.most_memory_bytes.value_or(0);
-    return outcome;
-  }
-  if (ended_->wall_microseconds > 0) outcome.wall = InMilliseconds(ended_->wall_microseconds);
-  outcome.cpu = InMilliseconds(ended_->cpu_microseconds);
-  outcome.max_rss_bytes = ended_->max_rss_bytes;
-  return outcome;
-}
-
 RunResult Execution::KnownLocked() const {
   RunResult result;
   result.execution_id = context_.execution_id;
-  result.outcome = OutcomeLocked();
-  result.left_running = ended_.has_value() && ended_->left_running != 0;
+  result.outcome = OutcomeOf(history_, CountLocked());
+  result.left_running = history_.ended.has_value() && history_.ended->left_running != 0;
   result.grants = context_.grants;
   result.report = context_.report;
   return result;
 }
 
+absl::StatusOr<RunResult> Execution::ResultLocked() {
+  RunResult result = KnownLocked();
+  TidyLocked(result);
+  if (history_.is_set_up_failure()) return SetupFailure(history_, CountLocked());
+  // A supervisor that is no pid 1 and gave no last word was killed before it had ended the others.
+  const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
+  if (!dies_with_it && !history_.ended.has_value() && !IsProvedByCgroupLocked()) {
+    MarkUnproved(result);
+  }
+  const std::optional<ReportEntry> limit = LimitEntry(history_, CountLocked());
+  if (limit.has_value()) result.report.entries.push_back(*limit);
+  TakeNetworkLocked(result);
+  CollectDenialsLocked(result);
+  return result;
+}
+
 void Execution::SettleLocked() {
   ReadEventsLocked();
-  RunResult result = KnownLocked();
-  // One of which it was found too late that it cannot be served may have run for a moment.
-  if (failed_.has_value() || (!started_.has_value() && !ended_.has_value())) {
-    TidyLocked(result);
-    settled_ = SetupFailureLocked();
-  } else {
-    // A supervisor that is no pid 1 and gave no last word was killed before it had ended the
-    // others.
-    const bool dies_with_it = context_.report.lifetime == LifetimeContainment::kEnforced;
-    if (!dies_with_it && !ended_.has_value() && !IsProvedByCgroupLocked()) MarkUnproved(result);
-    TidyLocked(result);
-    if (ended_.has_value() && ended_->ended_by != TreeLimit::kNone) {
-      result.report.entries.push_back(EndedByEntry(ended_->ended_by));
-    } else if (CountLocked().out_of_memory) {
-      result.report.entries.push_back(EndedByEntry(TreeLimit::kMemory));
-    }
-    TakeNetworkLocked(result);
-    CollectDenialsLocked(result);
-    settled_ = std::move(result);
+  settled_ = ResultLocked();
+  if (context_.log != nullptr) {
+    // The command has ended whether or not that can be written down.
+    (void)context_.log->Append(ExitRecord(context_.execution_id, *settled_));
   }
-  LogExitLocked();
   watch_.reset();
   terminal_.Reset();
   context_.handler.reset();
@@ -440,24 +347,6 @@ void Execution::CollectDenialsLocked(RunResult& result) {
   }
   const std::optional<ReportEntry> gap = context_.observation->Gap();
   if (gap.has_value()) result.report.entries.push_back(*gap);
-}
-
-void Execution::LogExitLocked() {
-  if (context_.log == nullptr) return;
-  LogRecord record{"exit", context_.execution_id, {}};
-  if (!settled_->ok()) {
-    record.fields.emplace_back("error", std::string(settled_->status().message()));
-  } else {
-    const Outcome& outcome = (*settled_)->outcome;
-    record.fields.emplace_back("outcome", std::string(OutcomeKindName(outcome.kind)));
-    if (outcome.code.has_value()) record.fields.emplace_back("code", absl::StrCat(*outcome.code));
-    if (outcome.signal.has_value()) {
-      record.fields.emplace_back("signal", absl::StrCat(*outcome.signal));
-    }
-    record.fields.emplace_back("wall_ms", absl::StrCat(outcome.wall.count()));
-  }
-  // The command has ended whether or not that can be written down.
-  (void)context_.log->Append(record);
 }
 
 }  // namespace cordon::internal

@@ -20,6 +20,7 @@
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/log_sink.h"
 #include "deadline_poll.h"
+#include "execution_result.h"
 #include "launcher.h"
 #include "observation.h"
 #include "observer.h"
@@ -136,17 +137,14 @@ class Execution {
   void SendControl(const SpawnControl& control);
   [[nodiscard]] TreeCount CountLocked() const;
   [[nodiscard]] bool IsProvedByCgroupLocked() const;
-  [[nodiscard]] absl::Status SetupFailureLocked() const;
-  [[nodiscard]] Outcome OutcomeLocked() const;
+  [[nodiscard]] absl::StatusOr<RunResult> ResultLocked();
   void SettleLocked();
   void TidyLocked(RunResult& result);
   void TakeNetworkLocked(RunResult& result);
-  void LogExitLocked();
   [[nodiscard]] RunResult KnownLocked() const;
   void QuarantineLocked();
 
   SpawnedSandbox spawned_;  // Its descriptors stay what they are.
-  const SteadyTime handed_over_ = std::chrono::steady_clock::now();
   std::function<void()> on_end_;
   std::function<void()> on_start_;
   const std::chrono::milliseconds end_patience_;
@@ -157,11 +155,7 @@ class Execution {
   mutable std::mutex mutex_;
   ExecutionContext context_;
   bool channel_open_ = true;
-  bool destroyed_ = false;
-  std::optional<SteadyTime> started_;
-  std::optional<SpawnEvent> failed_;
-  std::optional<SpawnEvent> ended_;
-  std::optional<Outcome::Kind> ending_as_;
+  TreeHistory history_;
   std::unique_ptr<ObserverWatch> watch_;
   std::optional<ReportEntry> unobserved_;
   UniqueFd terminal_;
