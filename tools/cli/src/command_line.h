@@ -29,9 +29,6 @@ struct Invocation {
   bool has_separator = false;                // Whether there was a `--`.
   std::vector<std::string> after_separator;  // What followed it, untouched.
   std::function<int()> action;
-  // When not null: what comes before the separator, and only options that it may name are to be
-  // made. See `NamedOptions`.
-  const std::vector<std::string>* named_only = nullptr;
 };
 
 // One function per subcommand and file: gives the subcommand what it takes. `invocation` outlives

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -88,54 +87,29 @@ constexpr Subcommand kSubcommands[] = {
 void AddCommands(CLI::App& root, const std::vector<std::string>& arguments,
                  Invocation& invocation) {
   for (const Subcommand& known : kSubcommands) {
+    CLI::App* command = root.add_subcommand(known.name, known.description);
     const bool is_named =
         std::find(arguments.begin(), arguments.end(), known.name) != arguments.end();
-    if (!is_named && invocation.named_only != nullptr) continue;
-    CLI::App* command = root.add_subcommand(known.name, known.description);
     if (is_named) known.add(*command, invocation);
   }
 }
 
-std::unique_ptr<CLI::App> MakeRoot(const std::vector<std::string>& arguments,
-                                   Invocation& invocation) {
-  auto root = std::make_unique<CLI::App>(
-      "Runs shell commands with only the authority that was decided.", "cordon");
-  root->set_version_flag("--version", "cordon " CORDON_VERSION);
-  root->require_subcommand(1);
-  root->footer("Example:\n  cordon run -w . -c 'make test'");
-  AddCommands(*root, arguments, invocation);
-  return root;
-}
-
-// With only what the arguments name. Null when they are not understood like that: help and
-// everything that is wrong takes the whole command line.
-std::unique_ptr<CLI::App> ParseNamed(std::vector<std::string> arguments, Invocation& invocation) {
-  const std::vector<std::string> named = arguments;
-  invocation.named_only = &named;
-  std::unique_ptr<CLI::App> root = MakeRoot(named, invocation);
-  try {
-    root->parse(arguments);
-  } catch (const CLI::Error&) {
-    root.reset();
-    invocation.action = nullptr;
-  }
-  invocation.named_only = nullptr;
-  return root;
-}
-
 int Main(int argc, char** argv) {
+  CLI::App root("Runs shell commands with only the authority that was decided.", "cordon");
+  root.set_version_flag("--version", "cordon " CORDON_VERSION);
+  root.require_subcommand(1);
+  root.footer("Example:\n  cordon run -w . -c 'make test'");
+
   Invocation invocation;
   std::vector<std::string> arguments = SplitAtSeparator(argc, argv, invocation);
-  std::unique_ptr<CLI::App> root = ParseNamed(arguments, invocation);
-  if (root != nullptr) return invocation.action();
+  AddCommands(root, arguments, invocation);
 
-  root = MakeRoot(arguments, invocation);
   try {
-    root->parse(arguments);
+    root.parse(arguments);
   } catch (const CLI::Success& asked) {  // --help, --version
-    return root->exit(asked);
+    return root.exit(asked);
   } catch (const CLI::ParseError& error) {
-    PrintError(Explain(*root, error));
+    PrintError(Explain(root, error));
     return kExitNotStarted;
   }
   return invocation.action();

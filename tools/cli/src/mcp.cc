@@ -28,7 +28,6 @@
 #include "line_writer.h"
 #include "mcp_log.h"
 #include "mcp_server.h"
-#include "named_options.h"
 #include "nlohmann/json.hpp"
 #include "session.h"
 #include "supervise.h"
@@ -257,8 +256,7 @@ void AddMcpCommand(CLI::App& mcp, Invocation& invocation) {
       "or by hand:\n"
       "  cordon mcp -w . --preset workspace --timeout 10m");
   auto arguments = std::make_shared<McpArguments>();
-  NamedOptions session_options(mcp);
-  AddSessionOptions(session_options, arguments->session);
+  AddSessionOptions(mcp, arguments->session);
   mcp.add_flag("--explain", arguments->session.explain,
                "Also list refused paths in the results of calls");
   mcp.add_option("--timeout", arguments->timeout, "Default and ceiling of a call's time limit")

@@ -14,7 +14,6 @@
 #include "cordon/sdk/path_identity.h"
 #include "cordon/sdk/profile_json.h"
 #include "cordon/sdk/status.h"
-#include "named_options.h"
 #include "values.h"
 
 namespace cordon::cli {
@@ -29,7 +28,7 @@ absl::Status Blame(std::string_view option, std::string_view value, const absl::
   return Annotate(status, absl::StrFormat("%s '%s'", option, value));
 }
 
-void AddRepeatable(NamedOptions& app, const std::string& name, std::vector<std::string>& values,
+void AddRepeatable(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                    const std::string& description, const std::string& type) {
   app.add_option(name, values, description)->allow_extra_args(false)->type_name(type);
 }
@@ -259,7 +258,7 @@ absl::StatusOr<Profile> UnderCeiling(const Profile& base, const std::string& fil
 
 }  // namespace
 
-void AddPolicyOptions(NamedOptions& app, PolicyOptions& options) {
+void AddPolicyOptions(CLI::App& app, PolicyOptions& options) {
   const std::string group = "Policy";
   app.option_defaults()->group(group);
   app.add_option("-w,--workspace", options.workspace, "The workspace root (the current folder)")

@@ -10,9 +10,11 @@
 #include "absl/status/statusor.h"
 #include "cordon/sdk/profile.h"
 
-namespace cordon::cli {
+namespace CLI {
+class App;
+}
 
-class NamedOptions;
+namespace cordon::cli {
 
 // As typed. Empty text means that the option was not given.
 struct PolicyOptions {
@@ -41,7 +43,7 @@ struct PolicyOptions {
 };
 
 // Adds the options to `app`; `options` must outlive the parsing.
-void AddPolicyOptions(NamedOptions& app, PolicyOptions& options);
+void AddPolicyOptions(CLI::App& app, PolicyOptions& options);
 
 // The profile that the options describe: the file or the preset, the other options laid over it,
 // and then the ceiling. Every error names the option.

@@ -11,7 +11,6 @@
 #include "command_line.h"
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/profile_json.h"
-#include "named_options.h"
 #include "policy_options.h"
 
 namespace cordon::cli {
@@ -58,8 +57,7 @@ void AddProfileCommand(CLI::App& profile, Invocation& invocation) {
   CLI::App* show = profile.add_subcommand("show", "Print the profile that options describe");
   show->footer("Example:\n  cordon profile show --preset trusted --deny-read '**/.env'");
   auto options = std::make_shared<PolicyOptions>();
-  NamedOptions policy_options(*show);
-  AddPolicyOptions(policy_options, *options);
+  AddPolicyOptions(*show, *options);
   show->callback(
       [&invocation, options] { invocation.action = [options] { return Show(*options); }; });
 

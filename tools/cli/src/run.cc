@@ -12,7 +12,6 @@
 #include "cordon/sdk/digest.h"
 #include "cordon/sdk/executor.h"
 #include "cordon/sdk/status.h"
-#include "named_options.h"
 #include "own_terminal.h"
 #include "policy_options.h"
 #include "run_report.h"
@@ -279,31 +278,28 @@ void AddRunCommand(CLI::App& run, Invocation& invocation) {
       "Exit status: the command's own; 128+N when signal N ended it; 124 time limit;\n"
       "123 output limit; 125 not started, with the reason; 126 cannot be executed; 127 not found.");
   auto options = std::make_shared<RunOptionsText>();
-  NamedOptions named(run, invocation.named_only);
-  AddSessionOptions(named, options->session);
-  named
-      .add_option_function<std::string>(
-          "-c",
-          [options](const std::string& text) {
-            options->shell_text = text;
-            options->shell_text_given = true;
-          },
-          "Run TEXT through /bin/sh")
+  AddSessionOptions(run, options->session);
+  run.add_option_function<std::string>(
+         "-c",
+         [options](const std::string& text) {
+           options->shell_text = text;
+           options->shell_text_given = true;
+         },
+         "Run TEXT through /bin/sh")
       ->type_name("TEXT");
-  named.add_option("-C,--chdir", options->chdir, "Where the command starts")->type_name("DIR");
-  named.add_option("--timeout", options->timeout, "End the command after this time")
+  run.add_option("-C,--chdir", options->chdir, "Where the command starts")->type_name("DIR");
+  run.add_option("--timeout", options->timeout, "End the command after this time")
       ->type_name("DURATION");
-  named.add_option("--max-output", options->max_output, "End the command after this much output")
+  run.add_option("--max-output", options->max_output, "End the command after this much output")
       ->type_name("SIZE");
-  CLI::Option* tty = named.add_flag(
+  CLI::Option* tty = run.add_flag(
       "--tty", options->tty, "Give the command a terminal of its own (the default at a terminal)");
-  CLI::Option* no_tty = named.add_flag("--no-tty", options->no_tty, "Never give it a terminal");
-  if (no_tty != tty) no_tty->excludes(tty);  // The same: neither is named.
-  named.add_option("--report", options->report, "Write the report there, - is standard error")
+  run.add_flag("--no-tty", options->no_tty, "Never give it a terminal")->excludes(tty);
+  run.add_option("--report", options->report, "Write the report there, - is standard error")
       ->type_name("FILE");
-  named.add_flag("--explain", options->session.explain,
-                 "Also report refused paths; path system calls take some microseconds longer");
-  named.add_flag("--quiet", options->quiet, "Nothing of cordon's own on standard error");
+  run.add_flag("--explain", options->session.explain,
+               "Also report refused paths; path system calls take some microseconds longer");
+  run.add_flag("--quiet", options->quiet, "Nothing of cordon's own on standard error");
   run.callback([&invocation, options] {
     invocation.action = [&invocation, options] {
       PrepareSignals();

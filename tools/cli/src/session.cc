@@ -21,7 +21,6 @@
 #include "cordon/sdk/path_policy.h"
 #include "cordon/sdk/status.h"
 #include "egress.h"
-#include "named_options.h"
 #include "values.h"
 
 namespace cordon::cli {
@@ -215,7 +214,7 @@ std::string ScratchRoot(const Profile& profile) {
   return "/tmp";
 }
 
-void AddSessionOptions(NamedOptions& app, SessionOptions& options) {
+void AddSessionOptions(CLI::App& app, SessionOptions& options) {
   AddPolicyOptions(app, options.policy);
   app.add_option("--gate", options.gate,
                  "Who answers for gated needs: ask (a person at the terminal), deny, or approve "

@@ -20,9 +20,11 @@
 #include "cordon/sdk/request.h"
 #include "policy_options.h"
 
-namespace cordon::cli {
+namespace CLI {
+class App;
+}
 
-class NamedOptions;
+namespace cordon::cli {
 
 // As typed.
 struct SessionOptions {
@@ -41,7 +43,7 @@ struct SessionOptions {
   std::shared_ptr<Approver> approver;
 };
 
-void AddSessionOptions(NamedOptions& app, SessionOptions& options);
+void AddSessionOptions(CLI::App& app, SessionOptions& options);
 
 // `BuildProfile`, with the rule file and the audit log kept from being written to.
 [[nodiscard]] absl::StatusOr<Profile> BuildSessionProfile(const SessionOptions& options);

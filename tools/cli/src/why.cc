@@ -19,7 +19,6 @@
 #include "cordon/sdk/path_remedy.h"
 #include "cordon/sdk/request.h"
 #include "cordon/sdk/status.h"
-#include "named_options.h"
 #include "session.h"
 
 namespace cordon::cli {
@@ -152,8 +151,7 @@ struct WhyArguments {
 CLI::App* AddSubject(CLI::App& why, const std::string& name, const std::string& description,
                      const std::string& subject, const std::shared_ptr<WhyArguments>& arguments) {
   CLI::App* command = why.add_subcommand(name, description);
-  NamedOptions options(*command);
-  AddSessionOptions(options, arguments->session);
+  AddSessionOptions(*command, arguments->session);
   command->add_option(subject, arguments->subject, "What to ask about")->required();
   return command;
 }
@@ -182,8 +180,7 @@ void AddNetwork(CLI::App& why, Invocation& invocation) {
 void AddExec(CLI::App& why, Invocation& invocation) {
   auto arguments = std::make_shared<WhyArguments>();
   CLI::App* command = why.add_subcommand("exec", "May this command run?");
-  NamedOptions options(*command);
-  AddSessionOptions(options, arguments->session);
+  AddSessionOptions(*command, arguments->session);
   command->add_option("-c", arguments->text, "Shell text; or a command after --")
       ->type_name("TEXT");
   command->add_option("-C,--chdir", arguments->chdir, "Where it would start")->type_name("DIR");
