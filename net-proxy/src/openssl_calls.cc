@@ -4,6 +4,7 @@
 #include <openssl/opensslv.h>
 
 #include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "cordon/sdk/status.h"
@@ -12,7 +13,9 @@ namespace cordon::internal::egress {
 namespace {
 
 // Of the version whose headers this was compiled with.
-const std::string kSuffix = absl::StrCat(".so.", OPENSSL_SHLIB_VERSION);
+std::string FileName(std::string_view library) {
+  return absl::StrCat(std::string(library), ".so.", OPENSSL_SHLIB_VERSION);
+}
 
 class Library {
  public:
@@ -31,8 +34,8 @@ class Library {
 
 struct Loaded {
   Loaded() {
-    const Library crypto("libcrypto" + kSuffix);
-    const Library ssl("libssl" + kSuffix);
+    const Library crypto(FileName("libcrypto"));
+    const Library ssl(FileName("libssl"));
 #define CORDON_FIND(library, name) complete = (library).Find(#name, calls.name) && complete;
 #define CORDON_FIND_CRYPTO(name) CORDON_FIND(crypto, name)
 #define CORDON_FIND_SSL(name) CORDON_FIND(ssl, name)
@@ -57,9 +60,9 @@ absl::StatusOr<const OpenSslCalls*> LoadOpenSsl() {
   static const Loaded* const kLoaded = new Loaded;
   if (kLoaded->complete) return &kLoaded->calls;
   return MakeError(ErrorCode::kUnavailable,
-                   absl::StrCat("TLS to an upstream proxy needs libssl", kSuffix, " and libcrypto",
-                                kSuffix, ", which cannot be loaded: ", kLoaded->problem,
-                                "; install OpenSSL's libraries"));
+                   absl::StrCat("TLS to an upstream proxy needs ", FileName("libssl"), " and ",
+                                FileName("libcrypto"), ", which cannot be loaded: ",
+                                kLoaded->problem, "; install OpenSSL's libraries"));
 }
 
 }  // namespace cordon::internal::egress

@@ -28,6 +28,19 @@ struct OnHostFixture : SandboxFixture {
   }
 };
 
+// `changing(ours, theirs)`: where in memory a text is that another process, `child`, changes from
+// one to the other and back all the time; `libc`, to hand it to calls.
+inline constexpr char kChangingText[] =
+    "import ctypes, mmap, os, signal\n"
+    "libc = ctypes.CDLL(None)\n"
+    "def changing(ours, theirs):\n"
+    "  m = mmap.mmap(-1, 4096); at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+    "  ctypes.memmove(at, ours, len(ours))\n"
+    "  child = os.fork()\n"
+    "  while child == 0:\n"
+    "    ctypes.memmove(at, theirs, len(theirs)); ctypes.memmove(at, ours, len(ours))\n"
+    "  return at, child, m\n";
+
 #define NEED_ON_HOST()                                                  \
   if (LandlockScopesOf(QueryLandlockAbi()) == 0) {                      \
     CORDON_SKIP("landlock", "this kernel has no Landlock with scopes"); \

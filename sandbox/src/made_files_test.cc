@@ -20,6 +20,7 @@ namespace cordon::internal {
 namespace {
 
 using testing::DescriptorGuard;
+using testing::kChangingText;
 using testing::OnHostFixture;
 using testing::TemporaryFolder;
 namespace fs = std::filesystem;
@@ -263,16 +264,9 @@ TEST_CASE("text that changes while a file is opened for a command opens no other
   NEED_ON_HOST();
   Workspace workspace;
   CHECK(workspace.Python(
-            std::string(kActs) +
-            "import mmap\n"
+            std::string(kActs) + kChangingText +
             "write('made')\n"
-            "m = mmap.mmap(-1, 4096); at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
-            "ours, theirs = b'./////made\\0', b'src/../.env\\0'[:12]\n"
-            "ctypes.memmove(at, ours, len(ours))\n"
-            "child = os.fork()\n"
-            "if child == 0:\n"
-            "  while True: ctypes.memmove(at, theirs, len(theirs)); ctypes.memmove(at, ours, 11)\n"
-            "libc = ctypes.CDLL(None); seen = set()\n"
+            "at, child, kept = changing(b'./////made\\0', b'src/../.env\\0'); seen = set()\n"
             "for i in range(3000):\n"
             "  d = libc.open(ctypes.c_void_p(at), os.O_RDONLY)\n"
             "  if d >= 0: seen.add(os.read(d, 100)); os.close(d)\n"

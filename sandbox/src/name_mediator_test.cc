@@ -16,6 +16,7 @@ namespace {
 
 using testing::DescriptorGuard;
 using testing::Exists;
+using testing::kChangingText;
 using testing::OnHostFixture;
 using testing::TemporaryFolder;
 namespace fs = std::filesystem;
@@ -189,14 +190,8 @@ TEST_CASE("text that changes while a name is made for a command makes no other n
   NEED_ON_HOST();
   Repository repository;
   CHECK(repository.Python(
-            "import ctypes, mmap, os, signal\n"
-            "m = mmap.mmap(-1, 4096); at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
-            "ours, theirs = b'aaaaaaaaaaaaaaa\\0', b'.git/hooks/newx\\0'\n"
-            "ctypes.memmove(at, ours, len(ours))\n"
-            "child = os.fork()\n"
-            "if child == 0:\n"
-            "  while True: ctypes.memmove(at, theirs, len(theirs)); ctypes.memmove(at, ours, 16)\n"
-            "libc = ctypes.CDLL(None); made = 0\n"
+            std::string(kChangingText) +
+            "at, child, kept = changing(b'aaaaaaaaaaaaaaa\\0', b'.git/hooks/newx\\0'); made = 0\n"
             "for i in range(3000):\n"
             "  fd = libc.open(ctypes.c_void_p(at), os.O_WRONLY | os.O_CREAT, 0o600)\n"
             "  if fd >= 0: made += 1; os.close(fd)\n"

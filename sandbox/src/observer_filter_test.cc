@@ -48,7 +48,7 @@ TEST_CASE("the observer's filter hands over its calls and allows everything else
 }
 
 // Its listener may be served only once it is known that the command runs (launcher/command.cc).
-TEST_CASE("nothing that a waiting sandbox does before it executes its command is handed over") {
+TEST_CASE("the calls of a waiting sandbox before it executes its command are not handed over") {
   const std::uint32_t architecture =
       GENERATE(from_range(std::begin(kArchitectures), std::end(kArchitectures)));
   ObservedScope all;

@@ -14,9 +14,6 @@ namespace {
 // From when a command is prepared until it is started, unless somebody lets it wait.
 constexpr std::chrono::milliseconds kJustNow{5};
 
-// No object has it.
-constexpr std::uint64_t kNoDevice = ~std::uint64_t{0};
-
 // What is at `target` in the view, as a path of the host; empty when it is the view's own.
 std::string HostPathOf(std::string_view target, const std::vector<ViewOp>& before) {
   const ViewOp* around = nullptr;
@@ -29,21 +26,6 @@ std::string HostPathOf(std::string_view target, const std::vector<ViewOp>& befor
   if (around == nullptr || around->kind != ViewOp::Kind::kBind) return {};
   const std::string_view below = target.substr(around->target == "/" ? 0 : around->target.size());
   return below.empty() || below == "/" ? around->source : around->source + std::string(below);
-}
-
-// The number of a removed object goes to one of the next that are made, perhaps within one tick of
-// the file system's clock; its handle has a generation, too. 0 where there is none.
-std::int64_t HandleDigest(const std::string& path) {
-  alignas(file_handle) unsigned char buffer[sizeof(file_handle) + MAX_HANDLE_SZ] = {};
-  auto* const handle = reinterpret_cast<file_handle*>(buffer);
-  handle->handle_bytes = MAX_HANDLE_SZ;
-  int mount = 0;
-  if (name_to_handle_at(AT_FDCWD, path.c_str(), handle, &mount, 0) != 0) return 0;
-  std::uint64_t digest = 14695981039346656037U;  // FNV-1a.
-  for (unsigned i = 0; i < handle->handle_bytes; ++i) {
-    digest = (digest ^ buffer[sizeof(file_handle) + i]) * 1099511628211U;
-  }
-  return static_cast<std::int64_t>(digest);
 }
 
 }  // namespace
@@ -59,7 +41,7 @@ PlanSources::PlanSources(SandboxPlan& plan)
 
 void PlanSources::NoteRules(std::vector<LandlockRule>& rules) {
   for (LandlockRule& rule : rules) {
-    const DirectoryStamp identity = Note(rule.path);
+    const ObjectIdentity identity = Note(rule.path);
     rule.device = identity.device;
     rule.inode = identity.inode;
   }
@@ -92,20 +74,13 @@ void PlanSources::NoteView(std::vector<ViewOp>& ops) {
       before.push_back(op);
     }
     if (path.empty()) continue;
-    const DirectoryStamp identity = Note(path);
+    const ObjectIdentity identity = Note(path);
     op.device = identity.device;
     op.inode = identity.inode;
   }
 }
 
-DirectoryStamp PlanSources::IdentityOf(const std::string& path) {
-  const NodeStatus status = KnownStatusOf(path);
-  if (status.type == NodeType::kMissing) return {kNoDevice, 0, 0, 0};
-  const std::int64_t made = status.born_ns != 0 ? status.born_ns : status.stamp.changed_ns;
-  return {status.stamp.device, status.stamp.inode, HandleDigest(path), made};
-}
-
-DirectoryStamp PlanSources::Note(const std::string& path) {
+ObjectIdentity PlanSources::Note(const std::string& path) {
   const std::string parent = ParentPath(path);
   const auto [found, is_new] = folders_.try_emplace(parent);
   Folder& folder = found->second;
@@ -115,7 +90,7 @@ DirectoryStamp PlanSources::Note(const std::string& path) {
     folder.stamp = StatusOf(parent).stamp;
     folder.may_change_unnoticed = MayChangeUnnoticed(folder.stamp, now);
   }
-  folder.objects.push_back({path, IdentityOf(path)});
+  folder.objects.push_back({path, IdentityAt(path)});
   return folder.objects.back().identity;
 }
 
@@ -138,7 +113,7 @@ bool PlanSources::FolderHolds(const std::string& path, Folder& folder) const {
   const DirectoryStamp stamp = StatusOf(path).stamp;
   if (stamp == folder.stamp && !folder.may_change_unnoticed) return true;
   for (const Object& object : folder.objects) {
-    if (IdentityOf(object.path) != object.identity) return false;
+    if (IdentityAt(object.path) != object.identity) return false;
   }
   folder.stamp = stamp;
   folder.may_change_unnoticed = MayChangeUnnoticed(stamp, now);

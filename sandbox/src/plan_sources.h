@@ -13,6 +13,7 @@
 #include "checked_folders.h"
 #include "cordon/sdk/unique_fd.h"
 #include "directory_reader.h"
+#include "object_identity.h"
 #include "plan.h"
 
 namespace cordon::internal {
@@ -35,9 +36,7 @@ class PlanSources {
  private:
   struct Object {
     std::string path;
-    // Device and inode; as `changed_ns` when it was made, and as `modified_ns` a digest of its
-    // handle (name_to_handle_at(2)), where the file system keeps these.
-    DirectoryStamp identity;
+    ObjectIdentity identity;
   };
   struct Folder {
     DirectoryStamp stamp;
@@ -48,8 +47,7 @@ class PlanSources {
 
   void NoteView(std::vector<ViewOp>& ops);
   void NoteRules(std::vector<LandlockRule>& rules);
-  [[nodiscard]] static DirectoryStamp IdentityOf(const std::string& path);
-  DirectoryStamp Note(const std::string& path);
+  ObjectIdentity Note(const std::string& path);
   [[nodiscard]] bool FolderHolds(const std::string& path, Folder& folder) const;
   [[nodiscard]] bool MountsChanged() const;
 

@@ -4,13 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "descriptor_testing.h"
 #include "landlock_testing.h"
+#include "output_pump.h"
+#include "sandbox_testing.h"
 
 namespace cordon::internal {
 namespace {
@@ -29,9 +30,10 @@ class Victim {
     }
     // Else the destructor would end every process there is.
     REQUIRE(pid_ > 0);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (!IsExecuted() && std::chrono::steady_clock::now() < end) usleep(1000);
-    REQUIRE(IsExecuted());
+    // Its execve(2) closes the only writer that is left.
+    executed_.writer.Reset();
+    REQUIRE(testing::WaitReadable(executed_.reader.get()));
+    REQUIRE(ReadCommand().find("77.125") != std::string::npos);
   }
   Victim(const Victim&) = delete;
   Victim& operator=(const Victim&) = delete;
@@ -46,10 +48,7 @@ class Victim {
   [[nodiscard]] std::string folder() const { return "/proc/" + std::to_string(pid_); }
 
  private:
-  [[nodiscard]] bool IsExecuted() const {
-    return ReadCommand().find("77.125") != std::string::npos;
-  }
-
+  Pipe executed_ = MakePipe().value();
   const pid_t pid_;
 };
 

@@ -7,11 +7,12 @@
 #ifndef CORDON_SANDBOX_SRC_RUNNING_NAMES_H_
 #define CORDON_SANDBOX_SRC_RUNNING_NAMES_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "directory_reader.h"
+#include "object_identity.h"
 #include "published_names.h"
 #include "registered_plan.h"
 #include "run_table.h"
@@ -46,19 +47,14 @@ class RunningNames {
     NotedRun run;
     std::shared_ptr<const RegisteredPlan> plan;
   };
-  struct TakenOver {
-    AbsentName name;
-    NodeStatus found;
-  };
   struct Registry;
 
   void Leave();
-  void TakeOverLocked(const std::vector<AbsentName>& names);
 
   const std::shared_ptr<PublishedNames> published_;
   bool is_published_ = false;
   std::shared_ptr<const CompiledView> view_;
-  std::vector<TakenOver> taken_over_;
+  std::map<std::string, ObjectIdentity> taken_over_;  // And what was there.
   std::vector<Ended> ended_;
 };
 

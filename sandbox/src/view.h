@@ -72,7 +72,7 @@ struct CompiledView {
   std::vector<LandlockRule> landlock_rules;
   std::vector<AbsentName> absent;
   // Names that are forbidden to commands of other programs, which ran when this was compiled.
-  std::vector<AbsentName> absent_elsewhere;
+  std::vector<std::string> absent_elsewhere;
   std::vector<ReportEntry> entries;  // What is enforced and what is narrowed, and how.
   // With `Tier::kLandlock`: where the command may write.
   std::shared_ptr<const WritablePlaces> writable;

@@ -110,9 +110,8 @@ absl::Status Compilation::Collect(Tier tier) {
 void Compilation::AddForbiddenElsewhere() {
   if (scratch_.all.empty()) return;
   const HostJournal::Unnoted unnoted;
-  for (const std::string& path : PublishedNames::OfOthers(scratch_.all)) {
-    view_.absent_elsewhere.push_back({path, path});
-  }
+  const std::set<std::string> names = PublishedNames::OfOthers(scratch_.all);
+  view_.absent_elsewhere.assign(names.begin(), names.end());
 }
 
 absl::StatusOr<CompiledView> Compilation::FinishView(int landlock_abi) {
