@@ -12,10 +12,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "cordon/sdk/digest.h"
 
 namespace cordon::internal {
 
-using Mac = std::array<std::uint8_t, 32>;
+using Mac = Digest;
 
 // Its bytes are overwritten when it is destroyed. Immutable; safe from any thread.
 class HmacKey {
@@ -30,7 +31,7 @@ class HmacKey {
   HmacKey& operator=(const HmacKey&) = delete;
   ~HmacKey();
 
-  [[nodiscard]] absl::StatusOr<Mac> Sign(std::string_view text) const;
+  [[nodiscard]] Mac Sign(std::string_view text) const;
 
  private:
   HmacKey() = default;

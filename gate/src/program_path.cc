@@ -1,9 +1,6 @@
 #include "program_path.h"
 
 #include <fcntl.h>
-// See digest.cc of the sdk: EVP starts the whole of libcrypto.
-#define OPENSSL_SUPPRESS_DEPRECATED
-#include <openssl/sha.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -122,22 +119,15 @@ std::vector<RuleProgram> ProgramPath::ProgramsOf(const ShellText& text,
 absl::StatusOr<std::string> FileSha256(const std::string& path) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return MakeErrnoError(errno, "cannot open " + EscapeForDisplay(path));
-  const absl::Status failed = MakeError(ErrorCode::kInternal, "cannot hash a file");
-  SHA256_CTX context;
-  if (SHA256_Init(&context) != 1) return failed;
+  Sha256Hasher hasher;
   std::array<char, 64 * 1024> buffer;
   while (true) {
     const ssize_t count = read(fd.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return MakeErrnoError(errno, "cannot read " + EscapeForDisplay(path));
-    if (count == 0) break;
-    if (SHA256_Update(&context, buffer.data(), static_cast<std::size_t>(count)) != 1) {
-      return failed;
-    }
+    if (count == 0) return DigestHex(hasher.Finish());
+    hasher.Add({buffer.data(), static_cast<std::size_t>(count)});
   }
-  Digest digest{};
-  if (SHA256_Final(digest.data(), &context) != 1) return failed;
-  return DigestHex(digest);
 }
 
 }  // namespace cordon::internal

@@ -208,10 +208,11 @@ void RemoveAbandonedSets(int root) {
   std::vector<std::string> sets;
   std::vector<std::string> unfinished;
   for (std::string& name : NamesWith(kAnyPrefix, root)) {
-    if (name.starts_with(kSetPrefix))
+    if (name.starts_with(kSetPrefix)) {
       sets.push_back(std::move(name));
-    else if (name.starts_with(kNewPrefix))
+    } else if (name.starts_with(kNewPrefix)) {
       unfinished.push_back(std::move(name));
+    }
   }
   for (const std::string& name : unfinished) RemoveIfAbandoned(root, name, alone.valid());
   alone.Reset();

@@ -14,14 +14,6 @@ namespace {
 constexpr char kType[] = "user";
 constexpr char kName[] = "cordon-workspace-index-1";
 constexpr std::size_t kKeyBytes = 32;
-constexpr std::size_t kBlockBytes = 64;  // Of SHA-256.
-
-std::string Padded(std::string_view key, char pad) {
-  std::string block(key);
-  block.resize(kBlockBytes, '\0');
-  for (char& byte : block) byte = static_cast<char>(byte ^ pad);
-  return block;
-}
 
 }  // namespace
 
@@ -47,13 +39,6 @@ std::optional<UserKey> UserKey::FindOrMake() {
   return Find();  // Another program's, if that made one meanwhile.
 }
 
-Digest UserKey::Sign(std::string_view bytes) const {
-  std::string inner = Padded(key_, 0x36);
-  inner.append(bytes);
-  const Digest digest = Sha256(inner);
-  std::string outer = Padded(key_, 0x5c);
-  outer.append(digest.begin(), digest.end());
-  return Sha256(outer);
-}
+Digest UserKey::Sign(std::string_view bytes) const { return HmacSha256(key_, bytes); }
 
 }  // namespace cordon::internal

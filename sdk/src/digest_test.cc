@@ -22,6 +22,27 @@ TEST_CASE("SHA-256 agrees with the examples of FIPS 180-4") {
   CHECK(Sha256("a\0b"s) != Sha256("a"));
 }
 
+TEST_CASE("A digest is the same however the bytes come") {
+  const std::string bytes(1000, 'x');
+  for (const std::size_t first : {0, 1, 63, 64, 65, 999, 1000}) {
+    Sha256Hasher hasher;
+    hasher.Add(bytes.substr(0, first)).Add(bytes.substr(first));
+    CHECK(hasher.Finish() == Sha256(bytes));
+  }
+}
+
+TEST_CASE("Messages are signed as RFC 4231 says") {
+  const auto signed_with = [](const std::string& key, const std::string& text) {
+    return DigestHex(HmacSha256(key, text));
+  };
+  CHECK(signed_with(std::string(20, '\x0b'), "Hi There") ==
+        "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  CHECK(signed_with("Jefe", "what do ya want for nothing?") ==
+        "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  CHECK(signed_with(std::string(20, '\xaa'), std::string(50, '\xdd')) ==
+        "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe");
+}
+
 TEST_CASE("the boundaries of fields are part of a digest") {
   const auto two = [](std::string_view a, std::string_view b) {
     return FieldHasher().Add(a).Add(b).Finish();

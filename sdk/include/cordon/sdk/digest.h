@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,25 @@ using Digest = std::array<std::uint8_t, 32>;
 
 // SHA-256 (FIPS 180-4) of `bytes`.
 [[nodiscard]] Digest Sha256(std::string_view bytes);
+
+// The same of what comes piece by piece; for one thread at a time.
+class Sha256Hasher {
+ public:
+  Sha256Hasher();
+  Sha256Hasher(const Sha256Hasher&) = delete;
+  Sha256Hasher& operator=(const Sha256Hasher&) = delete;
+  ~Sha256Hasher();  // What was hashed is overwritten.
+
+  Sha256Hasher& Add(std::string_view bytes);
+  [[nodiscard]] Digest Finish();  // Once.
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+// HMAC-SHA-256 (RFC 2104) of `text` with `key`, which has at most 64 bytes.
+[[nodiscard]] Digest HmacSha256(std::string_view key, std::string_view text);
 
 // 64 lower-case hexadecimal digits.
 [[nodiscard]] std::string DigestHex(const Digest& digest);
